@@ -1,0 +1,68 @@
+//! Begin: STARTED is recorded. Only the durable commit of this event releases the call (DESIGN section 7).
+
+use super::Draft;
+use crate::{
+    event::{Event, Why},
+    id::OperationId,
+    input::Ctx,
+    operation::{AttemptState, Operation},
+    outcome::Stored,
+    recover::{self, Act},
+    reject::Reject,
+    terms::Terms,
+    time::Millis,
+};
+use alloc::{format, string::String};
+
+impl Draft {
+    pub(super) fn begin(
+        &mut self,
+        op: &OperationId,
+        request: Option<Stored>,
+        lease_left_ms: i64,
+        next_key: String,
+        ctx: Ctx,
+    ) -> Result<(), Reject> {
+        let found = self.operation(op)?;
+        let terms = self.terms_of(op)?;
+        let why = match recover::act(&self.task, found, ctx.now) {
+            Act::Begin { why } => why,
+            other => return Err(Reject::Illegal(format!("`{op}` may not begin now: {other:?}"))),
+        };
+        if found.request.is_some() == request.is_some() {
+            return Err(Reject::Illegal(format!(
+                "`{op}`: the request is frozen at the first attempt, and only there"
+            )));
+        }
+        let new_epoch = needs_new_epoch(found, terms, why);
+        let event = Event::StepStarted {
+            step: found.step.clone(),
+            op: op.clone(),
+            attempt: found.attempts.iter().map(|a| a.n).max().unwrap_or(0).saturating_add(1),
+            why,
+            generation: self.task.generation,
+            send_by: send_by(found, terms, lease_left_ms, ctx),
+            timeout_ms: terms.timeout_ms,
+            key_epoch: found.key_epoch.saturating_add(u32::from(new_epoch)),
+            key: if new_epoch { next_key } else { last_key(found) },
+            request,
+        };
+        self.record(event, ctx)
+    }
+}
+
+/// Short, fixed, never extended. A keyed send after the first also ends before the key's window closes.
+fn send_by(op: &Operation, terms: &Terms, lease_left_ms: i64, ctx: Ctx) -> Millis {
+    let normal = ctx.now.at.plus(terms.send_within_ms.min(lease_left_ms).max(0));
+    op.resend_until(terms, ctx.now).map_or(normal, |until| normal.min(until))
+}
+
+/// The key epoch grows only where refusals stick to the key, and only after every attempt is proven not applied.
+fn needs_new_epoch(op: &Operation, terms: &Terms, why: Why) -> bool {
+    let refused = |s: &AttemptState| matches!(s, AttemptState::NotApplied { sent: true, .. });
+    terms.refusals_stick && why == Why::Retry && op.attempts.iter().any(|a| refused(&a.state))
+}
+
+fn last_key(op: &Operation) -> String {
+    op.attempts.last().filter(|a| a.n > 0).map_or_else(|| op.planned.key.clone(), |a| a.key.clone())
+}

@@ -1,0 +1,50 @@
+//! Claim: a session takes the task. What an older generation left open becomes unknown and is reconciled; it is never
+//! taken for failed, and never begun again unseen.
+
+use super::Draft;
+use crate::{
+    event::Event,
+    id::{SessionId, StepName},
+    input::Ctx,
+    operation::Judgement,
+    reject::Reject,
+    review::ReviewCause,
+    time::Generation,
+};
+use alloc::{format, vec::Vec};
+
+impl Draft {
+    pub(super) fn claimed(
+        &mut self,
+        session: SessionId,
+        generation: Generation,
+        ctx: Ctx,
+    ) -> Result<(), Reject> {
+        if generation <= self.task.generation {
+            let held = self.task.generation;
+            return Err(Reject::Illegal(format!("generation {generation} does not follow {held}")));
+        }
+        self.record(Event::LeaseAcquired { session, generation }, ctx)?;
+        let open: Vec<StepName> = self.open_steps();
+        if open.is_empty() || self.task.recovery.is_some() || !self.left_behind() {
+            return Ok(());
+        }
+        self.record(Event::RecoveryStarted { generation, open }, ctx)
+    }
+
+    /// An attempt of an older generation was never ended: its owner died.
+    fn left_behind(&self) -> bool {
+        self.task.operations.values().any(|o| o.judge() == Judgement::InFlight)
+    }
+
+    fn open_steps(&self) -> Vec<StepName> {
+        let open = |j| matches!(j, Judgement::InFlight | Judgement::Pending | Judgement::Unknown);
+        let ops = self.task.operations.values();
+        ops.filter(|o| open(o.judge())).map(|o| o.step.clone()).collect()
+    }
+
+    pub(super) fn need_person(&mut self, cause: ReviewCause, ctx: Ctx) -> Result<(), Reject> {
+        self.not_ended()?;
+        self.open_review(None, cause, ctx)
+    }
+}

@@ -1,0 +1,52 @@
+//! Probe: the target was asked. *Absent* is proof only if the question left after the settled moment; the moment at
+//! which the answer came does not matter.
+
+use super::Draft;
+use crate::{
+    event::Event,
+    id::OperationId,
+    input::Ctx,
+    json::Json,
+    operation::{Judgement, Operation},
+    outcome::Finding,
+    reject::Reject,
+    terms::Terms,
+    time::Millis,
+};
+use alloc::format;
+
+impl Draft {
+    pub(super) fn probed(
+        &mut self,
+        op: &OperationId,
+        asked_at: Millis,
+        finding: Finding,
+        shown: Json,
+        ctx: Ctx,
+    ) -> Result<(), Reject> {
+        let found = self.operation(op)?;
+        let settled = is_proof(found, self.terms_of(op)?, asked_at, ctx);
+        let op = op.clone();
+        self.record(Event::ProbeAnswered { op, asked_at, finding, settled, shown }, ctx)
+    }
+
+    pub(super) fn prechecked(
+        &mut self,
+        op: &OperationId,
+        finding: Finding,
+        holds: bool,
+        shown: Json,
+        ctx: Ctx,
+    ) -> Result<(), Reject> {
+        if self.operation(op)?.judge() != Judgement::Unsent {
+            return Err(Reject::Illegal(format!("`{op}` was sent before its state was looked at")));
+        }
+        let op = op.clone();
+        self.record(Event::PrecheckAnswered { op, finding, holds, shown }, ctx)
+    }
+}
+
+/// Asked after the settled moment, with nothing of ours in flight.
+fn is_proof(op: &Operation, terms: &Terms, asked_at: Millis, ctx: Ctx) -> bool {
+    op.judge() != Judgement::InFlight && asked_at >= op.settled_at(terms, ctx.now)
+}

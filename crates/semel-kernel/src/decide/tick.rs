@@ -1,0 +1,278 @@
+//! Tick: what follows from the state and the time, without the outside world. Runs after every input.
+//!
+//! Invariant: consequences are a function of the state, so a crash loses none; running them twice adds nothing.
+
+use super::Draft;
+use crate::{
+    event::{Event, Proof},
+    id::{OperationId, StepName},
+    input::Ctx,
+    json::Json,
+    operation::{Judgement, Operation},
+    outcome::{Outcome, Stored},
+    recover::{self, Act},
+    reject::Reject,
+    review::{Decision, ReviewCause},
+    step::{Step, StepState},
+    task::Task,
+    time::Millis,
+};
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
+
+impl Draft {
+    /// Draws consequences until none is left. Each pass settles something, so it ends.
+    pub(super) fn consequences(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        loop {
+            let before = self.events.len();
+            self.judge_operations(ctx)?;
+            self.settle_steps(ctx)?;
+            self.check_budget(ctx)?;
+            self.finish_recovery(ctx)?;
+            self.end(ctx)?;
+            if self.events.len() == before {
+                return Ok(());
+            }
+        }
+    }
+
+    fn judge_operations(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        let ids: Vec<OperationId> = self.task.operations.keys().cloned().collect();
+        for id in ids {
+            let Some(op) = self.task.operations.get(&id) else { continue };
+            if self.late_contradiction(op) {
+                let step = op.step.clone();
+                self.open_review(Some(&step), ReviewCause::Contradiction, ctx)?;
+                continue;
+            }
+            let act = recover::act(&self.task, op, ctx.now);
+            let step = op.step.clone();
+            self.carry_out(&id, step, act, ctx)?;
+        }
+        Ok(())
+    }
+
+    /// Evidence contradicts a step that is settled: its state stays, and a person is asked, even after the end.
+    fn late_contradiction(&self, op: &Operation) -> bool {
+        let settled = self.task.steps.get(&op.step).is_some_and(|s| s.is_settled() && s.review.is_none());
+        settled && op.judge() == Judgement::Contradiction
+    }
+
+    fn carry_out(&mut self, id: &OperationId, step: StepName, act: Act, ctx: Ctx) -> Result<(), Reject> {
+        match act {
+            Act::Nothing | Act::Wait { .. } | Act::Precheck | Act::Begin { .. } | Act::Probe => Ok(()),
+            Act::Lose { attempt, cause } => {
+                let op = id.clone();
+                let outcome = Outcome::unknown(cause);
+                self.record(Event::AttemptUnknown { op, attempt, outcome, shown: Json::Null }, ctx)
+            }
+            Act::Commit { proof, authorship, output } => {
+                self.record(Event::StepCommitted { step: step.clone(), proof, authorship, output }, ctx)?;
+                self.close_review(&step, "the outcome is proven now", ctx)
+            }
+            Act::Fail { code, cause } => {
+                let code = code.into();
+                self.record(Event::StepFailed { step, code, cause, fields: Vec::new() }, ctx)
+            }
+            Act::Pace { pause_ms, cause } => {
+                let at = ctx.now.at.plus(self.jittered(id, pause_ms, ctx));
+                self.record(Event::RetryScheduled { op: id.clone(), at, cause }, ctx)
+            }
+            Act::AcceptLoss => {
+                self.record(Event::StepWrittenOff { step, by: "the contract (accept_loss)".into() }, ctx)
+            }
+            Act::Review { cause } => self.open_review(Some(&step), cause, ctx),
+        }
+    }
+
+    /// Full jitter, but never earlier than the target asked for.
+    fn jittered(&self, id: &OperationId, pause_ms: i64, ctx: Ctx) -> i64 {
+        let terms = self.terms_of(id).ok();
+        let jitter = terms.is_some_and(|t| t.retry.jitter);
+        let drawn = if jitter {
+            pause_ms.saturating_mul(i64::from(ctx.draw)) / i64::from(u32::MAX)
+        } else {
+            pause_ms
+        };
+        let asked = self.task.operations.get(id).and_then(|o| o.asked_to_wait_ms).unwrap_or(0);
+        drawn.max(asked.min(crate::limit::RETRY_AFTER_MS))
+    }
+
+    fn close_review(&mut self, step: &StepName, reason: &str, ctx: Ctx) -> Result<(), Reject> {
+        let open = self.task.open_reviews().find(|r| r.step.as_ref() == Some(step)).map(|r| r.id.clone());
+        let Some(review) = open else { return Ok(()) };
+        let decision = Decision::GoOn;
+        self.record(
+            Event::ReviewDecided { review, decision, actor: "semel".into(), reason: reason.into() },
+            ctx,
+        )
+    }
+
+    fn settle_steps(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        let names: Vec<StepName> = self.task.order.clone();
+        for name in names {
+            let Some(step) = self.task.steps.get(&name) else { continue };
+            if step.is_settled() {
+                continue;
+            }
+            if let Some(event) = timer_due(step, ctx.now.at) {
+                self.record(event, ctx)?;
+            }
+            if let Some(event) = self.follows(&name) {
+                self.record(event, ctx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step that is settled by others: a fired timer, its items, the equal call it shares.
+    fn follows(&self, name: &StepName) -> Option<Event> {
+        let step = self.task.steps.get(name).filter(|s| !s.is_settled())?;
+        if step.same_as.is_some() {
+            return self.follows_equal(step);
+        }
+        if let Some(items) = &step.items {
+            return self.follows_items(step, items);
+        }
+        None
+    }
+
+    fn follows_equal(&self, step: &Step) -> Option<Event> {
+        let op = self.task.operation_of(step)?;
+        let owner = self.task.steps.get(&op.step)?;
+        let name = step.name.clone();
+        if owner.written_off {
+            return Some(Event::StepSkipped { step: name, cause: "the equal call was written off".into() });
+        }
+        match owner.state {
+            StepState::Committed | StepState::Compensated => Some(Event::StepCommitted {
+                step: name,
+                proof: Proof::Replay { of: format!("{}", op.planned.id), at: owner.changed_at },
+                authorship: None,
+                output: owner.output.clone().unwrap_or(Stored::Inline(Json::Null)),
+            }),
+            StepState::Failed => Some(Event::StepFailed {
+                step: name,
+                code: owner.code.clone(),
+                cause: owner.cause.clone(),
+                fields: Vec::new(),
+            }),
+            StepState::Planned | StepState::Started | StepState::Unknown | StepState::Skipped => None,
+        }
+    }
+
+    fn follows_items(&self, step: &Step, items: &[StepName]) -> Option<Event> {
+        let items: Vec<&Step> = items.iter().filter_map(|n| self.task.steps.get(n)).collect();
+        if !items.iter().all(|s| s.is_settled()) {
+            return None;
+        }
+        let failed: Vec<&&Step> = items.iter().filter(|s| s.state == StepState::Failed).collect();
+        let name = step.name.clone();
+        let Some(first) = failed.first() else {
+            let count = Json::from(u32::try_from(items.len()).unwrap_or(u32::MAX));
+            let output = Stored::Inline(Json::obj([("items", count)]));
+            return Some(Event::StepCommitted { step: name, proof: Proof::Items, authorship: None, output });
+        };
+        let cause = format!("{} of {} items failed, first `{}`", failed.len(), items.len(), first.name);
+        Some(Event::StepFailed { step: name, code: first.code.clone(), cause, fields: Vec::new() })
+    }
+
+    fn check_budget(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        if self.task.end.is_some() {
+            return Ok(());
+        }
+        let Some(which) = spent_budget(&self.task, ctx.now.at) else { return Ok(()) };
+        if self.task.forgiven.contains(&which) {
+            return Ok(());
+        }
+        self.open_review(None, ReviewCause::Budget { which }, ctx)
+    }
+
+    fn finish_recovery(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        let Some(recovery) = &self.task.recovery else { return Ok(()) };
+        let steps: Vec<&Step> = recovery.open.iter().filter_map(|n| self.task.steps.get(n)).collect();
+        let waits = |s: &Step| s.review.is_some();
+        let over = |s: &Step| s.is_settled() || s.state == StepState::Planned;
+        if !steps.iter().all(|s| over(s) || waits(s)) {
+            return Ok(());
+        }
+        let names = |test: &dyn Fn(&Step) -> bool| -> Vec<StepName> {
+            steps.iter().filter(|s| test(s)).map(|s| s.name.clone()).collect()
+        };
+        let (settled, in_review) = (names(&|s| over(s) && !waits(s)), names(&waits));
+        self.record(Event::RecoveryFinished { settled, in_review }, ctx)
+    }
+
+    /// The task ends when nothing is open and nothing can go on.
+    fn end(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        if self.task.end.is_some() || self.task.open_reviews().next().is_some() {
+            return Ok(());
+        }
+        let (mut undone, mut failed) = (false, None);
+        let cut_off = cut_off(&self.task);
+        for step in self.task.steps_in_order() {
+            if failed.is_none() && step.state == StepState::Failed {
+                failed = Some((step.name.clone(), step.code.clone()));
+            }
+            if step.is_settled() {
+                continue;
+            }
+            undone = true;
+            let given_up = self.task.cancelling.is_some() && is_closed(&self.task, step);
+            if !given_up && !cut_off.contains(&step.name) {
+                return Ok(());
+            }
+        }
+        let written_off = self.task.written_off();
+        let event = match failed {
+            _ if undone && self.task.cancelling.is_some() => Event::TaskCancelled { written_off },
+            Some((step, code)) => Event::TaskFailed { step, code, written_off },
+            None => Event::TaskCompleted { written_off },
+        };
+        self.record(event, ctx)
+    }
+}
+
+fn timer_due(step: &Step, now: Millis) -> Option<Event> {
+    let due = step.timer.is_some_and(|at| at <= now);
+    due.then(|| Event::TimerFired { step: step.name.clone() })
+}
+
+fn spent_budget(task: &Task, now: Millis) -> Option<String> {
+    let budget = &task.plan.budget;
+    if budget.deadline_ms.is_some_and(|ms| now >= task.created_at.plus(ms)) {
+        return Some("deadline".into());
+    }
+    let attempts: u32 = task.operations.values().map(Operation::made).sum();
+    if budget.attempts.is_some_and(|max| attempts > max) {
+        return Some("attempts".into());
+    }
+    let unknowns = u32::try_from(task.unknown_operations().count()).unwrap_or(u32::MAX);
+    budget.unknowns.is_some_and(|max| unknowns > max).then(|| "unknowns".into())
+}
+
+/// Nothing of it is in doubt: it was never sent, or every attempt is proven not applied.
+fn is_closed(task: &Task, step: &Step) -> bool {
+    step.state == StepState::Planned
+        && step
+            .operation
+            .as_ref()
+            .and_then(|id| task.operations.get(id))
+            .is_none_or(|op| matches!(op.judge(), Judgement::Unsent | Judgement::NotApplied { .. }))
+}
+
+/// Steps that can never start: something that they need has failed, or can itself never start.
+fn cut_off(task: &Task) -> BTreeSet<StepName> {
+    let failed = |n: &StepName| task.steps.get(n).is_some_and(|s| s.state == StepState::Failed);
+    let mut cut = BTreeSet::new();
+    loop {
+        let before = cut.len();
+        for step in task.steps_in_order().filter(|s| s.is_unresolved()) {
+            if step.needs.iter().any(|n| failed(n) || cut.contains(n)) {
+                cut.insert(step.name.clone());
+            }
+        }
+        if cut.len() == before {
+            return cut;
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Fold of what concerns one operation. After each of these events the step follows the operation's judgement.
+
+use super::{Corrupt, advance, corrupt, operation_mut, step_mut};
+use crate::{
+    event::{Event, Proof},
+    id::OperationId,
+    operation::{Applied, Attempt, AttemptState, Evidence, Judgement, Operation, Precheck},
+    outcome::{Finding, Outcome, Source, Stored, UnknownCause},
+    step::Move,
+    task::Task,
+    time::Millis,
+};
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+
+pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Corrupt> {
+    let id = match event {
+        Event::StepStarted { op, .. } => {
+            started(operation_mut(task, op)?, event, at)?;
+            op
+        }
+        Event::AttemptAnswered { op, attempt, outcome, .. }
+        | Event::AttemptUnknown { op, attempt, outcome, .. }
+        | Event::AttemptPending { op, attempt, outcome, .. } => {
+            ended(operation_mut(task, op)?, *attempt, outcome, at)?;
+            op
+        }
+        Event::PrecheckAnswered { op, finding, holds, .. } => {
+            prechecked(operation_mut(task, op)?, finding, *holds, at);
+            op
+        }
+        Event::ProbeAnswered { op, asked_at, finding, settled, .. } => {
+            probed(operation_mut(task, op)?, *asked_at, finding, *settled, at);
+            op
+        }
+        Event::EvidenceAdded { op, source, attempt, outcome, contradicts, .. } => {
+            let evidence =
+                Evidence { at, source: source.clone(), outcome: outcome.clone(), contradicts: *contradicts };
+            evidence_added(operation_mut(task, op)?, *attempt, evidence)?;
+            op
+        }
+        Event::RetryScheduled { op, at: due, cause } => {
+            let found = operation_mut(task, op)?;
+            found.not_before = Some(*due);
+            found.note.clone_from(cause);
+            op
+        }
+        Event::SentLate { op, .. } => op,
+        _ => return Ok(()),
+    };
+    follow(task, id, at)
+}
+
+/// The step's state follows the judgement; a settled step stays as it is.
+fn follow(task: &mut Task, id: &OperationId, at: Millis) -> Result<(), Corrupt> {
+    let (judged, name) = {
+        let op = operation_mut(task, id)?;
+        (op.judge(), op.step.clone())
+    };
+    let step = step_mut(task, &name)?;
+    if step.is_settled() {
+        return Ok(());
+    }
+    match judged {
+        Judgement::InFlight | Judgement::Pending => advance(step, Move::Start, at),
+        Judgement::Unknown | Judgement::Contradiction => advance(step, Move::Lose, at),
+        Judgement::NotApplied { .. } => advance(step, Move::Absent, at),
+        Judgement::Unsent | Judgement::Applied => Ok(()),
+    }
+}
+
+fn started(op: &mut Operation, event: &Event, at: Millis) -> Result<(), Corrupt> {
+    let Event::StepStarted { attempt, why, generation, send_by, timeout_ms, key_epoch, key, request, .. } =
+        event
+    else {
+        return Ok(());
+    };
+    if op.attempts.iter().any(|a| a.n >= *attempt) {
+        return corrupt(format!("attempt number {attempt} was used before"));
+    }
+    if op.request.is_some() == request.is_some() {
+        return corrupt("a request is frozen at the first attempt, and only there");
+    }
+    if let Some(request) = request {
+        op.request = Some(request.clone());
+    }
+    op.key_epoch = *key_epoch;
+    op.not_before = None;
+    op.asked_to_wait_ms = None;
+    op.attempts.push(Attempt {
+        n: *attempt,
+        why: *why,
+        generation: *generation,
+        started_at: at,
+        send_by: *send_by,
+        timeout_ms: *timeout_ms,
+        key: key.clone(),
+        state: AttemptState::Open,
+        ended_at: None,
+        note: String::new(),
+    });
+    Ok(())
+}
+
+fn ended(op: &mut Operation, n: u32, outcome: &Outcome, at: Millis) -> Result<(), Corrupt> {
+    let Some(attempt) = op.attempts.iter_mut().find(|a| a.n == n) else {
+        return corrupt(format!("no attempt {n}"));
+    };
+    if attempt.state != AttemptState::Open {
+        return corrupt(format!("attempt {n} ended before"));
+    }
+    attempt.ended_at = Some(at);
+    op.not_before = None;
+    settle_attempt(op, n, outcome, at, Proof::Answer { attempt: n });
+    Ok(())
+}
+
+/// What an outcome says about one attempt, and through it about the operation.
+fn settle_attempt(op: &mut Operation, n: u32, outcome: &Outcome, at: Millis, proof: Proof) {
+    let Some(attempt) = op.attempts.iter_mut().find(|a| a.n == n) else { return };
+    match outcome {
+        Outcome::Applied { result, .. } => {
+            attempt.state = AttemptState::Applied;
+            apply(op, proof, result, at);
+        }
+        Outcome::NotApplied { retryable, sent, cause, retry_after_ms } => {
+            attempt.state = AttemptState::NotApplied { retryable: *retryable, sent: *sent };
+            attempt.note.clone_from(cause);
+            op.asked_to_wait_ms = *retry_after_ms;
+        }
+        Outcome::Pending { cause, .. } => {
+            attempt.state = AttemptState::Pending;
+            attempt.note.clone_from(cause);
+        }
+        Outcome::Unknown { cause } => {
+            attempt.state = AttemptState::Unknown { cause: cause.clone() };
+            attempt.note = cause.words().to_string();
+        }
+        Outcome::Contradiction { cause } => {
+            attempt.state = AttemptState::Unknown { cause: UnknownCause::Undeclared };
+            attempt.note.clone_from(cause);
+            op.contradiction = Some(cause.clone());
+        }
+    }
+}
+
+/// The first proof stays; a later one is kept as evidence.
+fn apply(op: &mut Operation, proof: Proof, result: &Stored, at: Millis) {
+    if op.applied.is_none() {
+        op.applied = Some(Applied { proof, result: result.clone(), at });
+    }
+}
+
+/// For a natural effect whose state already holds there is nothing to send: it is applied, by whom is not proven.
+fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, at: Millis) {
+    op.precheck = Some(Precheck { finding: finding.clone(), holds, at });
+    if let (Finding::Applied { result }, true) = (finding, holds) {
+        apply(op, Proof::Probe, result, at);
+    }
+}
+
+fn probed(op: &mut Operation, asked_at: Millis, finding: &Finding, settled: bool, at: Millis) {
+    op.probes.asked = op.probes.asked.saturating_add(1);
+    op.probes.first_at = op.probes.first_at.or(Some(asked_at));
+    op.probes.last_at = Some(op.probes.last_at.map_or(asked_at, |last| last.max(asked_at)));
+    op.probes.last = Some(finding.clone());
+    op.not_before = None;
+    match finding {
+        Finding::Applied { result } => apply(op, Proof::Probe, result, at),
+        Finding::Many { cause } => op.contradiction = Some(cause.clone()),
+        Finding::Absent if settled => disprove(op, at, "a look-up after the settled moment found nothing"),
+        Finding::Absent | Finding::Pending | Finding::Unclear { .. } => {}
+    }
+}
+
+/// Every attempt that was open is proven effect-free, and the next one may be made at once.
+fn disprove(op: &mut Operation, at: Millis, note: &str) {
+    for attempt in op.attempts.iter_mut().filter(|a| a.is_open()) {
+        attempt.state = AttemptState::NotApplied { retryable: true, sent: true };
+        attempt.ended_at = attempt.ended_at.or(Some(at));
+        attempt.note = note.to_string();
+    }
+    if let Some(last) = op.attempts.last_mut()
+        && let AttemptState::NotApplied { retryable, .. } = &mut last.state
+    {
+        *retryable = true;
+    }
+    op.not_before = Some(at);
+}
+
+fn evidence_added(op: &mut Operation, n: Option<u32>, evidence: Evidence) -> Result<(), Corrupt> {
+    let at = evidence.at;
+    if evidence.contradicts {
+        op.contradiction = Some("evidence contradicts the record".to_string());
+    } else {
+        match (n, &evidence.outcome, &evidence.source) {
+            (_, Outcome::Applied { result, .. }, Source::Person(actor)) => {
+                apply(op, Proof::Person { actor: actor.clone() }, result, at);
+            }
+            (_, Outcome::NotApplied { cause, .. }, Source::Person(_)) => disprove(op, at, cause),
+            (None, Outcome::Applied { result, .. }, _) => apply(op, Proof::Evidence, result, at),
+            (Some(n), outcome, _) if still_open(op, n) && is_proof(outcome) => {
+                settle_attempt(op, n, outcome, at, Proof::Evidence);
+            }
+            _ => {}
+        }
+    }
+    op.evidence.push(evidence);
+    Ok(())
+}
+
+fn still_open(op: &Operation, n: u32) -> bool {
+    op.attempt(n).is_some_and(Attempt::is_open)
+}
+
+fn is_proof(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Applied { .. } | Outcome::NotApplied { .. } | Outcome::Contradiction { .. })
+}

@@ -1,0 +1,181 @@
+//! Obligations: what the shell owes a task now, from its state alone. Restart = the same obligations.
+//!
+//! Invariant: there is no *call* among them. A call exists only as the permit of a STARTED that a store has made
+//! durable; *send again* and *undo* are further begins.
+
+use crate::{
+    event::Why,
+    id::{OperationId, StepName, TaskId},
+    operation::Judgement,
+    recover::{self, Act},
+    step::Step,
+    task::{Phase, Task},
+    time::{Millis, Now},
+};
+use alloc::vec::Vec;
+
+/// Something the shell owes a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obligation {
+    /// Evaluate a step's expressions.
+    Resolve(StepName),
+    /// Look at the target's state before the first send.
+    Precheck(OperationId),
+    /// Record STARTED for the next attempt.
+    Begin {
+        /// The operation.
+        op: OperationId,
+        /// Why it is safe.
+        why: Why,
+    },
+    /// Ask the target.
+    Probe(OperationId),
+    /// Wait for the outcome of a tenant-scoped operation, a task of its own.
+    Watch {
+        /// The step.
+        step: StepName,
+        /// The task.
+        task: TaskId,
+    },
+    /// Nothing before that moment.
+    WaitUntil(Millis),
+    /// An answer of an attempt that we made is awaited.
+    Answer(OperationId),
+    /// Only a person can go on.
+    Person,
+}
+
+/// Everything the shell owes the task now.
+#[must_use]
+pub fn obligations(task: &Task, now: Now) -> Vec<Obligation> {
+    if task.end.is_some() {
+        return if task.open_reviews().next().is_some() {
+            alloc::vec![Obligation::Person]
+        } else {
+            Vec::new()
+        };
+    }
+    let mut owed = Vec::new();
+    let stopped = task.is_stopped();
+    for step in task.steps_in_order().filter(|s| !s.is_settled()) {
+        if step.is_unresolved() {
+            if !stopped && task.is_ready(step) {
+                owed.push(Obligation::Resolve(step.name.clone()));
+            }
+        } else {
+            owed.extend(for_step(task, step, now));
+        }
+    }
+    if task.open_reviews().next().is_some() {
+        owed.push(Obligation::Person);
+    }
+    if let Some(ms) = task.plan.budget.deadline_ms.filter(|_| !task.forgiven.iter().any(|f| f == "deadline"))
+    {
+        owed.push(Obligation::WaitUntil(task.created_at.plus(ms)));
+    }
+    owed
+}
+
+fn for_step(task: &Task, step: &Step, now: Now) -> Option<Obligation> {
+    if let Some((to, _)) = &step.attached {
+        return Some(Obligation::Watch { step: step.name.clone(), task: to.clone() });
+    }
+    if let Some(at) = step.timer {
+        return Some(Obligation::WaitUntil(at));
+    }
+    let op = task.operations.get(step.operation.as_ref()?)?;
+    let id = op.planned.id.clone();
+    match recover::act(task, op, now) {
+        Act::Precheck => Some(Obligation::Precheck(id)),
+        Act::Begin { why } => Some(Obligation::Begin { op: id, why }),
+        Act::Probe => Some(Obligation::Probe(id)),
+        Act::Wait { .. } if op.judge() == Judgement::InFlight => Some(Obligation::Answer(id)),
+        Act::Wait { until, .. } if until < Millis::MAX => Some(Obligation::WaitUntil(until)),
+        Act::Wait { .. }
+        | Act::Nothing
+        | Act::Lose { .. }
+        | Act::Commit { .. }
+        | Act::Fail { .. }
+        | Act::Pace { .. }
+        | Act::AcceptLoss
+        | Act::Review { .. } => None,
+    }
+}
+
+/// When the shell must look at the task again although nothing happens; `None` when only an event can move it.
+#[must_use]
+pub fn wakes_at(task: &Task, now: Now) -> Option<Millis> {
+    let mut wake: Option<Millis> = None;
+    for owed in obligations(task, now) {
+        let at = match owed {
+            Obligation::Resolve(_)
+            | Obligation::Precheck(_)
+            | Obligation::Begin { .. }
+            | Obligation::Probe(_) => now.at,
+            Obligation::WaitUntil(at) => at,
+            Obligation::Answer(id) => answer_deadline(task, &id),
+            Obligation::Watch { .. } => now.at.plus(WATCH_MS),
+            Obligation::Person => continue,
+        };
+        wake = Some(wake.map_or(at, |w| w.min(at)));
+    }
+    wake
+}
+
+/// Milliseconds after which a waiter re-reads another task, whether or not it was told.
+const WATCH_MS: i64 = 1_000;
+
+fn answer_deadline(task: &Task, id: &OperationId) -> Millis {
+    let op = task.operations.get(id);
+    let clock = op.and_then(|o| task.terms(&o.planned)).map_or(0, |t| t.clock_error_ms);
+    op.and_then(crate::operation::Operation::dead_at).unwrap_or(Millis::MAX).plus(clock)
+}
+
+/// The phase of a task, as of its last event (see the table in [`crate::task`]).
+#[must_use]
+pub fn phase(task: &Task) -> Phase {
+    if let Some(end) = &task.end {
+        return end.phase;
+    }
+    let now = Now::steady(task.updated_at);
+    let owed = obligations(task, now);
+    let busy = |o: &Obligation| {
+        matches!(
+            o,
+            Obligation::Resolve(_)
+                | Obligation::Precheck(_)
+                | Obligation::Begin { .. }
+                | Obligation::Probe(_)
+                | Obligation::Answer(_)
+        )
+    };
+    let waits = |o: &Obligation| matches!(o, Obligation::WaitUntil(_) | Obligation::Watch { .. });
+    if owed.iter().any(busy) {
+        return match &task.session {
+            Some(_) => Phase::Running,
+            None if task.version == 1 => Phase::Created,
+            None => Phase::Ready,
+        };
+    }
+    let asks = owed.iter().any(|o| matches!(o, Obligation::Person));
+    match (asks, owed.iter().any(waits)) {
+        (true, false) => Phase::NeedsReview,
+        (true, true) if only_deadline(task, &owed) => Phase::NeedsReview,
+        (true | false, _) => Phase::Waiting,
+    }
+}
+
+/// Only the budget's own deadline is left to wait for.
+fn only_deadline(task: &Task, owed: &[Obligation]) -> bool {
+    let deadline = task.plan.budget.deadline_ms.map(|ms| task.created_at.plus(ms));
+    owed.iter().all(|o| match o {
+        Obligation::WaitUntil(at) => Some(*at) == deadline,
+        Obligation::Watch { .. } => false,
+        Obligation::Resolve(_)
+        | Obligation::Precheck(_)
+        | Obligation::Begin { .. }
+        | Obligation::Probe(_)
+        | Obligation::Answer(_)
+        | Obligation::Person => true,
+    })
+}

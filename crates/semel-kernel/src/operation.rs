@@ -1,0 +1,310 @@
+//! The operation: one business intent against one target, judged by all of its attempts (DESIGN section 4).
+//!
+//! Invariant: an operation is applied if any attempt or evidence proves it; it is not applied only if every attempt
+//! that may have left is proven effect-free; otherwise it is open. A refusal of the second attempt says nothing about
+//! the first.
+
+use crate::{
+    event::{PlannedOperation, Proof, Why},
+    id::StepName,
+    outcome::{Finding, Outcome, Stored, UnknownCause},
+    terms::Terms,
+    time::{Generation, Millis, Now},
+};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// State of one attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum AttemptState {
+    /// Recorded; its owner may be sending or waiting.
+    Open,
+    /// Proven applied.
+    Applied,
+    /// Proven not applied.
+    NotApplied {
+        /// It may pass later.
+        retryable: bool,
+        /// Any byte was handed to a connection.
+        sent: bool,
+    },
+    /// The target works on it.
+    Pending,
+    /// Nothing is known.
+    Unknown {
+        /// Why.
+        cause: UnknownCause,
+    },
+}
+
+/// One physical request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// From 1; 0 is the one that the original of a restored store may have made.
+    pub n: u32,
+    /// Why it was made.
+    pub why: Why,
+    /// Token of its owner.
+    pub generation: Generation,
+    /// When STARTED was recorded.
+    pub started_at: Millis,
+    /// The first byte leaves before this moment, or never.
+    pub send_by: Millis,
+    /// Milliseconds that it may take after `send_by`.
+    pub timeout_ms: i64,
+    /// Its key.
+    pub key: String,
+    /// What is known of it.
+    pub state: AttemptState,
+    /// When that became known.
+    pub ended_at: Option<Millis>,
+    /// What the answer said, in a few words.
+    pub note: String,
+}
+
+impl Attempt {
+    /// The moment after which nothing of this attempt is under way on our side.
+    #[must_use]
+    pub const fn dead_at(&self) -> Millis {
+        self.send_by.plus(self.timeout_ms)
+    }
+
+    /// Its request may have reached the target and is not proven effect-free.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        !matches!(self.state, AttemptState::NotApplied { .. } | AttemptState::Applied)
+    }
+
+    /// Bytes of it may have left.
+    #[must_use]
+    pub const fn may_have_left(&self) -> bool {
+        !matches!(self.state, AttemptState::NotApplied { sent: false, .. })
+    }
+}
+
+/// The verdict over all attempts and evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// No attempt was recorded.
+    Unsent,
+    /// An attempt is recorded and not ended.
+    InFlight,
+    /// Proven applied.
+    Applied,
+    /// Every attempt is proven effect-free.
+    NotApplied {
+        /// The last one may pass later.
+        retryable: bool,
+    },
+    /// The target works on it.
+    Pending,
+    /// Nothing is proven.
+    Unknown,
+    /// Sources contradict each other.
+    Contradiction,
+}
+
+/// The ledger's status word (the seed's), plus `unknown` and `planned`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing was sent.
+    Planned,
+    /// Under way.
+    Started,
+    /// Applied.
+    Succeeded,
+    /// Not applied; it may pass later.
+    FailedRetryable,
+    /// Not applied, for good.
+    FailedFinal,
+    /// Nothing is proven.
+    Unknown,
+}
+
+impl Status {
+    /// The word shown everywhere.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Started => "started",
+            Self::Succeeded => "succeeded",
+            Self::FailedRetryable => "failed_retryable",
+            Self::FailedFinal => "failed_final",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What was asked so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Probes {
+    /// Probes since the operation became open.
+    pub asked: u32,
+    /// When the first of them left.
+    pub first_at: Option<Millis>,
+    /// When the last of them left.
+    pub last_at: Option<Millis>,
+    /// What the last one found.
+    pub last: Option<Finding>,
+}
+
+/// Proof that the effect is there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Applied {
+    /// How it was proven.
+    pub proof: Proof,
+    /// What the target said.
+    pub result: Stored,
+    /// When it was proven.
+    pub at: Millis,
+}
+
+/// A fact from elsewhere, as kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// When it was recorded.
+    pub at: Millis,
+    /// Who says so.
+    pub source: crate::outcome::Source,
+    /// What it says.
+    pub outcome: Outcome,
+    /// It contradicts the record.
+    pub contradicts: bool,
+}
+
+/// The target's state before the first send.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Precheck {
+    /// What was found.
+    pub finding: Finding,
+    /// Whether `require` holds.
+    pub holds: bool,
+    /// When.
+    pub at: Millis,
+}
+
+/// One business intent against one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Operation {
+    /// As planned.
+    pub planned: PlannedOperation,
+    /// The step it belongs to.
+    pub step: StepName,
+    /// When it was planned.
+    pub planned_at: Millis,
+    /// The frozen request, from the first STARTED on.
+    pub request: Option<Stored>,
+    /// Every physical request.
+    pub attempts: Vec<Attempt>,
+    /// Every fact from elsewhere.
+    pub evidence: Vec<Evidence>,
+    /// What was asked.
+    pub probes: Probes,
+    /// Proof that it is there.
+    pub applied: Option<Applied>,
+    /// Sources contradict each other, until a person has decided.
+    pub contradiction: Option<String>,
+    /// The target's state before the first send.
+    pub precheck: Option<Precheck>,
+    /// The next attempt or probe waits until then.
+    pub not_before: Option<Millis>,
+    /// Why it waits, or what the last refusal said.
+    pub note: String,
+    /// Milliseconds that the target asked us to wait, with its last refusal.
+    pub asked_to_wait_ms: Option<i64>,
+    /// Key epoch of the last attempt.
+    pub key_epoch: u32,
+}
+
+impl Operation {
+    /// The verdict over all attempts and evidence; the one place that says what an operation is.
+    #[must_use]
+    pub fn judge(&self) -> Judgement {
+        if self.contradiction.is_some() {
+            return Judgement::Contradiction;
+        }
+        if self.applied.is_some() {
+            return Judgement::Applied;
+        }
+        let Some(last) = self.attempts.last() else { return Judgement::Unsent };
+        let any = |test: fn(&AttemptState) -> bool| self.attempts.iter().any(|a| test(&a.state));
+        if any(|s| matches!(s, AttemptState::Open)) {
+            return Judgement::InFlight;
+        }
+        if any(|s| matches!(s, AttemptState::Pending)) {
+            return Judgement::Pending;
+        }
+        match &last.state {
+            AttemptState::NotApplied { retryable, .. } if self.attempts.iter().all(|a| !a.is_open()) => {
+                Judgement::NotApplied { retryable: *retryable }
+            }
+            AttemptState::NotApplied { .. }
+            | AttemptState::Open
+            | AttemptState::Applied
+            | AttemptState::Pending
+            | AttemptState::Unknown { .. } => Judgement::Unknown,
+        }
+    }
+
+    /// The ledger's status word.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self.judge() {
+            Judgement::Unsent => Status::Planned,
+            Judgement::InFlight | Judgement::Pending => Status::Started,
+            Judgement::Applied => Status::Succeeded,
+            Judgement::NotApplied { retryable: true } => Status::FailedRetryable,
+            Judgement::NotApplied { retryable: false } => Status::FailedFinal,
+            Judgement::Unknown | Judgement::Contradiction => Status::Unknown,
+        }
+    }
+
+    /// The attempt with that number.
+    #[must_use]
+    pub fn attempt(&self, n: u32) -> Option<&Attempt> {
+        self.attempts.iter().find(|a| a.n == n)
+    }
+
+    /// Attempts that we made ourselves.
+    #[must_use]
+    pub fn made(&self) -> u32 {
+        u32::try_from(self.attempts.iter().filter(|a| a.n > 0).count()).unwrap_or(u32::MAX)
+    }
+
+    /// When every attempt that may have left is dead on our side; `None` when none may have.
+    #[must_use]
+    pub fn dead_at(&self) -> Option<Millis> {
+        self.attempts.iter().filter(|a| a.is_open()).map(Attempt::dead_at).max()
+    }
+
+    /// The settled moment: an *absent* that was asked for after it is proof (DESIGN section 4). Time nobody can vouch
+    /// for is not credited, so a clock that jumped restarts the wait.
+    #[must_use]
+    pub fn settled_at(&self, terms: &Terms, now: Now) -> Millis {
+        let dead = self.dead_at().unwrap_or(self.planned_at);
+        dead.max(now.steady_since).plus(terms.settle_ms()).plus(terms.clock_error_ms)
+    }
+
+    /// When the first request that may have left did so; the key's window counts from there.
+    #[must_use]
+    pub fn key_used_since(&self) -> Option<Millis> {
+        let mine = |a: &&Attempt| a.may_have_left() && a.key == self.planned.key;
+        self.attempts.iter().filter(mine).map(|a| a.started_at).min()
+    }
+
+    /// The last moment at which a further attempt under this key may be *sent*: it must end, time-out and settle
+    /// included, before the window closes. `None` when no window binds it.
+    #[must_use]
+    pub fn resend_until(&self, terms: &Terms, now: Now) -> Option<Millis> {
+        let window = terms.key_window_ms?;
+        let since = self.key_used_since()?;
+        if since < now.windows_void_before {
+            return Some(Millis::MIN);
+        }
+        let end = since.plus(window).plus(-terms.key_margin_ms());
+        Some(end.plus(-terms.timeout_ms).plus(-terms.settle_ms()).plus(-terms.clock_error_ms))
+    }
+}

@@ -1,0 +1,166 @@
+//! What one attempt or one probe shows (DESIGN section 4).
+//!
+//! Invariant: there are four outcomes and nothing maps an error to *failed* by default. A contradiction is not an
+//! outcome; it stops the target and asks a person.
+
+use crate::{hash::Hash, json::Json};
+use alloc::string::String;
+use serde::{Deserialize, Serialize};
+
+/// A body kept by content hash in the artifact store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactRef {
+    /// SHA-256 of the bytes.
+    pub hash: Hash,
+    /// Their number.
+    pub bytes: u64,
+}
+
+/// A value inside the event, or by reference when it is larger than the inline limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stored {
+    /// The value itself.
+    Inline(Json),
+    /// Where it lies.
+    Artifact(ArtifactRef),
+}
+
+/// Why nothing is known of an attempt's effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownCause {
+    /// No answer within the time-out. It proves only that we heard nothing.
+    Timeout,
+    /// The connection broke after bytes had left.
+    Lost,
+    /// An answer that could not be read to its end or understood.
+    Garbled,
+    /// An answer that the contract does not declare: a 3xx, an undeclared 4xx, a 5xx.
+    Undeclared,
+    /// A 2xx that fails the contract's `success` expression.
+    NotASuccess,
+    /// The worker that held the attempt is gone; nothing past the intent is proven.
+    OwnerGone,
+    /// The deadline passed while the owner lived.
+    Deadline,
+    /// The body of the tool ended without saying what it did.
+    Body,
+    /// The store is a restored or copied one; the original may have sent it.
+    Restored,
+}
+
+impl UnknownCause {
+    /// The cause in words, to stand after *because*.
+    #[must_use]
+    pub const fn words(&self) -> &'static str {
+        match self {
+            Self::Timeout => "no answer came within the time-out",
+            Self::Lost => "the connection broke after bytes had left",
+            Self::Garbled => "the answer could not be read",
+            Self::Undeclared => "the contract does not say what this answer means",
+            Self::NotASuccess => "the answer fails the contract's success rule",
+            Self::OwnerGone => "the worker died before it recorded an answer",
+            Self::Deadline => "the attempt's deadline passed",
+            Self::Body => "the tool ended without saying what it did",
+            Self::Restored => "this store is a copy; the original may have sent it",
+        }
+    }
+}
+
+/// What one attempt shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Outcome {
+    /// The effect is there.
+    Applied {
+        /// What the target answered.
+        result: Stored,
+        /// The target said that this is the answer of an earlier request.
+        #[serde(default)]
+        replayed: bool,
+        /// The body was cut at the response limit.
+        #[serde(default)]
+        truncated: bool,
+    },
+    /// The effect is proven absent for this attempt.
+    NotApplied {
+        /// It may pass later.
+        retryable: bool,
+        /// Whether any byte of the request was handed to a connection.
+        sent: bool,
+        /// What the target or the network said.
+        cause: String,
+        /// Milliseconds that the target asked us to wait.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<i64>,
+    },
+    /// The target works on it, on this request or an earlier one.
+    Pending {
+        /// What to ask with, if the target gave something.
+        handle: Json,
+        /// What it said.
+        cause: String,
+    },
+    /// Nothing is known.
+    Unknown {
+        /// Why.
+        cause: UnknownCause,
+    },
+    /// The answer contradicts what is recorded, such as *key was used with other parameters*.
+    Contradiction {
+        /// What it said.
+        cause: String,
+    },
+}
+
+impl Outcome {
+    /// Not sent: zero request bytes were handed to the connection, whatever the error is called.
+    #[must_use]
+    pub fn not_sent(cause: impl Into<String>) -> Self {
+        Self::NotApplied { retryable: true, sent: false, cause: cause.into(), retry_after_ms: None }
+    }
+
+    /// Unknown, because of `cause`.
+    #[must_use]
+    pub const fn unknown(cause: UnknownCause) -> Self {
+        Self::Unknown { cause }
+    }
+}
+
+/// What one look-up at the target shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "found")]
+pub enum Finding {
+    /// Found once, with our key or reference.
+    Applied {
+        /// What the look-up returned.
+        result: Stored,
+    },
+    /// Not found. Counts only when asked after the settled moment.
+    Absent,
+    /// In progress.
+    Pending,
+    /// Found more than once, or sources disagree.
+    Many {
+        /// What was seen.
+        cause: String,
+    },
+    /// No expression of the contract matches, or the look-up itself failed. Never decays into *absent*.
+    Unclear {
+        /// What was seen.
+        cause: String,
+    },
+}
+
+/// Who says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The answer of an attempt of a fenced or finished owner, read late.
+    LateAnswer,
+    /// An authenticated receipt.
+    Receipt,
+    /// A person, by name.
+    Person(String),
+}

@@ -1,0 +1,5 @@
+//! What the kernel promises, through its public interface only.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod canon;
