@@ -1,0 +1,75 @@
+//! Connectors: thin transports. They send bytes and say what was seen; what it means is the contract's business.
+//!
+//! Invariant: an effect leaves only with a [`CallPermit`], which is consumed. A connector never retries, never follows
+//! a redirect, and counts bytes: *not sent* means that not one byte of the request was handed to a connection.
+
+use crate::{receipt::CallPermit, request::HttpRequest};
+use async_trait::async_trait;
+use semel_kernel::{outcome::UnknownCause, time::Millis};
+
+/// A full answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Header names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, up to the response limit.
+    pub body: Vec<u8>,
+    /// The body was cut at the response limit.
+    pub truncated: bool,
+}
+
+/// What one physical request showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Zero request bytes were handed to the connection.
+    NotSent {
+        /// What stood in the way.
+        cause: String,
+    },
+    /// Bytes left, and no full answer came.
+    Lost {
+        /// Time-out, broken connection, garbled answer.
+        cause: UnknownCause,
+        /// What was seen.
+        detail: String,
+    },
+    /// A full answer.
+    Answered(Answer),
+}
+
+/// What one physical request showed, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What was seen.
+    pub transport: Transport,
+    /// Request bytes handed to the connection.
+    pub bytes_out: u64,
+    /// The first byte left so many milliseconds after `send_by`; 0 when it was in time.
+    pub late_ms: i64,
+}
+
+/// A question to a target: changes nothing, so it needs no permit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What is asked.
+    pub request: HttpRequest,
+    /// The operation's key, for the open parts.
+    pub key: String,
+    /// The fencing token, for the open parts.
+    pub fence: String,
+    /// Milliseconds it may take.
+    pub timeout_ms: i64,
+}
+
+/// A transport.
+#[async_trait]
+pub trait Connector: Send + Sync {
+    /// Sends an effect. `now` is store time at the call; the connector measures on from there by a clock that runs
+    /// during suspend, refuses to send after `send_by`, and gives up at `send_by` + time-out.
+    async fn send(&self, permit: CallPermit, now: Millis) -> Report;
+
+    /// Asks a question.
+    async fn ask(&self, question: Question) -> Report;
+}

@@ -1,0 +1,1 @@
+//! An in-memory store: the reference model that every real store is compared with.
