@@ -1,1 +1,18 @@
-//! placeholder
+//! The machines that drive tasks, and their thin drivers.
+//!
+//! [`machine::Machine`] holds one task while its owner works on it: completions in, IO out. [`engine::Engine`] claims
+//! tasks, runs a machine for each, and carries out the verbs of operators. [`view`] says what a state means.
+//!
+//! Invariant: nothing here decides; the kernel does. Nothing here sends without a permit.
+
+pub mod catalog;
+pub mod command;
+pub mod door;
+mod drive;
+pub mod engine;
+pub mod ids;
+pub mod machine;
+mod operate;
+mod share;
+pub mod submit;
+pub mod view;

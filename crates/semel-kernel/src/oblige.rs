@@ -8,11 +8,12 @@ use crate::{
     id::{OperationId, StepName, TaskId},
     operation::Judgement,
     recover::{self, Act},
+    review::ReviewCause,
     step::Step,
     task::{Phase, Task},
     time::{Millis, Now},
 };
-use alloc::vec::Vec;
+use alloc::{collections::BTreeMap, vec::Vec};
 
 /// Something the shell owes a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,23 +58,42 @@ pub fn obligations(task: &Task, now: Now) -> Vec<Obligation> {
     }
     let mut owed = Vec::new();
     let stopped = task.is_stopped();
+    let mut slots = Slots::default();
     for step in task.steps_in_order().filter(|s| !s.is_settled()) {
-        if step.is_unresolved() {
-            if !stopped && task.is_ready(step) {
-                owed.push(Obligation::Resolve(step.name.clone()));
-            }
-        } else {
+        if !step.is_unresolved() {
             owed.extend(for_step(task, step, now));
+        } else if !stopped && task.is_released(step) && slots.take(task, step) {
+            owed.push(Obligation::Resolve(step.name.clone()));
         }
     }
     if task.open_reviews().next().is_some() {
         owed.push(Obligation::Person);
     }
-    if let Some(ms) = task.plan.budget.deadline_ms.filter(|_| !task.forgiven.iter().any(|f| f == "deadline"))
-    {
-        owed.push(Obligation::WaitUntil(task.created_at.plus(ms)));
-    }
+    owed.extend(deadline(task).map(Obligation::WaitUntil));
     owed
+}
+
+/// Free slots of each `each`, handed out in order, so that no more items are owed than may start.
+#[derive(Default)]
+struct Slots<'a>(BTreeMap<&'a StepName, usize>);
+
+impl<'a> Slots<'a> {
+    fn take(&mut self, task: &'a Task, step: &'a Step) -> bool {
+        let Some(parent) = &step.item_of else { return true };
+        let free = self.0.entry(parent).or_insert_with(|| task.free_slots(parent));
+        let granted = *free > 0;
+        *free = free.saturating_sub(1);
+        granted
+    }
+}
+
+/// When the task's own deadline is due; `None` once a person was asked about it, or nothing new starts anyway.
+fn deadline(task: &Task) -> Option<Millis> {
+    let ms = task.plan.budget.deadline_ms?;
+    let spent = ReviewCause::Budget { which: "deadline".into() };
+    let asked = task.open_reviews().any(|r| r.cause == spent);
+    let forgiven = task.forgiven.iter().any(|f| f == "deadline");
+    (!asked && !forgiven && task.cancelling.is_none()).then(|| task.created_at.plus(ms))
 }
 
 fn for_step(task: &Task, step: &Step, now: Now) -> Option<Obligation> {
@@ -105,7 +125,7 @@ fn for_step(task: &Task, step: &Step, now: Now) -> Option<Obligation> {
 /// When the shell must look at the task again although nothing happens; `None` when only an event can move it.
 #[must_use]
 pub fn wakes_at(task: &Task, now: Now) -> Option<Millis> {
-    let mut wake: Option<Millis> = None;
+    let mut wake = is_behind(task, now).then_some(now.at);
     for owed in obligations(task, now) {
         let at = match owed {
             Obligation::Resolve(_)
@@ -122,8 +142,22 @@ pub fn wakes_at(task: &Task, now: Now) -> Option<Millis> {
     wake
 }
 
+/// A tick would record something: time has passed since the last turn.
+fn is_behind(task: &Task, now: Now) -> bool {
+    task.end.is_none()
+        && task.operations.values().any(|op| match recover::act(task, op, now) {
+            Act::Lose { .. }
+            | Act::Commit { .. }
+            | Act::Fail { .. }
+            | Act::Pace { .. }
+            | Act::AcceptLoss
+            | Act::Review { .. } => true,
+            Act::Nothing | Act::Wait { .. } | Act::Precheck | Act::Begin { .. } | Act::Probe => false,
+        })
+}
+
 /// Milliseconds after which a waiter re-reads another task, whether or not it was told.
-const WATCH_MS: i64 = 1_000;
+const WATCH_MS: i64 = 2_000;
 
 fn answer_deadline(task: &Task, id: &OperationId) -> Millis {
     let op = task.operations.get(id);

@@ -8,7 +8,7 @@ use crate::{
     event::{PlannedOperation, Proof, Why},
     id::StepName,
     outcome::{Finding, Outcome, Stored, UnknownCause},
-    terms::Terms,
+    terms::{Effect, Terms},
     time::{Generation, Millis, Now},
 };
 use alloc::{string::String, vec::Vec};
@@ -211,6 +211,12 @@ pub struct Operation {
     pub precheck: Option<Precheck>,
     /// The next attempt or probe waits until then.
     pub not_before: Option<Millis>,
+    /// A person has ordered that nothing happens before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordered_until: Option<Millis>,
+    /// Attempts made when a person last ordered to go on; the limit on tries counts from there.
+    #[serde(default)]
+    pub granted: u32,
     /// Why it waits, or what the last refusal said.
     pub note: String,
     /// Milliseconds that the target asked us to wait, with its last refusal.
@@ -274,6 +280,12 @@ impl Operation {
         u32::try_from(self.attempts.iter().filter(|a| a.n > 0).count()).unwrap_or(u32::MAX)
     }
 
+    /// Attempts that count against the limit on tries.
+    #[must_use]
+    pub fn tries(&self) -> u32 {
+        self.made().saturating_sub(self.granted)
+    }
+
     /// When every attempt that may have left is dead on our side; `None` when none may have.
     #[must_use]
     pub fn dead_at(&self) -> Option<Millis> {
@@ -299,7 +311,7 @@ impl Operation {
     /// included, before the window closes. `None` when no window binds it.
     #[must_use]
     pub fn resend_until(&self, terms: &Terms, now: Now) -> Option<Millis> {
-        let window = terms.key_window_ms?;
+        let window = terms.key_window_ms.filter(|_| terms.effect == Effect::Keyed)?;
         let since = self.key_used_since()?;
         if since < now.windows_void_before {
             return Some(Millis::MIN);

@@ -106,24 +106,34 @@ pub fn act(task: &Task, op: &Operation, now: Now) -> Act {
     let (Some(step), Some(terms)) = (task.steps.get(&op.step), task.terms(&op.planned)) else {
         return Act::Nothing;
     };
-    if step.is_settled() {
+    if step.is_settled() || (task.end.is_some() && op.judge() != Judgement::Contradiction) {
         return Act::Nothing;
     }
+    let ordered = op.ordered_until.filter(|at| *at > now.at);
     let view = View { task, op, terms, now };
-    match op.judge() {
-        Judgement::Applied => view.commit(),
-        Judgement::InFlight => view.in_flight(),
+    match (op.judge(), ordered) {
+        (Judgement::Applied, _) => view.commit(),
+        (Judgement::InFlight, _) => view.in_flight(),
         _ if step.review.is_some() => Act::Wait { until: Millis::MAX, why: "a person" },
-        Judgement::Contradiction => Act::Review { cause: ReviewCause::Contradiction },
-        Judgement::Unsent => view.begin_first(),
-        Judgement::NotApplied { retryable: false } => view.fail("SM3001"),
-        Judgement::NotApplied { retryable: true } => view.retry(),
-        Judgement::Pending => view.poll(),
-        Judgement::Unknown => view.reconcile(),
+        (_, Some(until)) => Act::Wait { until, why: "a person's order" },
+        (judged, None) => view.by_judgement(judged),
     }
 }
 
 impl View<'_> {
+    fn by_judgement(&self, judged: Judgement) -> Act {
+        match judged {
+            Judgement::Applied => self.commit(),
+            Judgement::InFlight => self.in_flight(),
+            Judgement::Contradiction => Act::Review { cause: ReviewCause::Contradiction },
+            Judgement::Unsent => self.begin_first(),
+            Judgement::NotApplied { retryable: false } => self.fail("SM3001"),
+            Judgement::NotApplied { retryable: true } => self.retry(),
+            Judgement::Pending => self.poll(),
+            Judgement::Unknown => self.reconcile(),
+        }
+    }
+
     fn commit(&self) -> Act {
         let Some(applied) = &self.op.applied else { return Act::Nothing };
         let ours = matches!(applied.proof, Proof::Answer { .. });
@@ -204,8 +214,8 @@ impl View<'_> {
 
     /// Every attempt is proven not applied, and it may pass later.
     fn retry(&self) -> Act {
-        if let Some(stopped) = self.stopped() {
-            return stopped;
+        if let Some(blocked) = self.blocked() {
+            return blocked;
         }
         if let Some(exhausted) = self.exhausted() {
             return exhausted;
@@ -225,10 +235,11 @@ impl View<'_> {
         let unreachable = self.last().is_some_and(|a| !a.may_have_left());
         match self.terms.offline {
             Offline::Wait(for_ms) if unreachable => {
-                let first = self.op.attempts.first().map_or(self.now.at, |a| a.started_at);
+                let mut counted = self.op.attempts.iter().filter(|a| a.n > self.op.granted);
+                let first = counted.next().map_or(self.now.at, |a| a.started_at);
                 (self.now.at >= first.plus(for_ms)).then(|| self.fail("SM3004"))
             }
-            _ if self.op.made() < self.terms.retry.max => None,
+            _ if self.op.tries() < self.terms.retry.max => None,
             Offline::Review if unreachable => Some(Act::Review { cause: ReviewCause::Offline }),
             Offline::Review | Offline::Wait(_) | Offline::Fail => {
                 Some(self.fail(if unreachable { "SM3004" } else { "SM3002" }))

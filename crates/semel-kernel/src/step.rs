@@ -231,6 +231,12 @@ impl Step {
         self.written_off || self.state.is_done()
     }
 
+    /// Its effect is undone, or a person has given up knowing: another version may take its place.
+    #[must_use]
+    pub const fn is_left_behind(&self) -> bool {
+        self.written_off || matches!(self.state, StepState::Compensated)
+    }
+
     /// Nothing was decided about it yet.
     #[must_use]
     pub const fn is_unresolved(&self) -> bool {

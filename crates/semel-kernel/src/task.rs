@@ -20,7 +20,7 @@ use crate::{
     plan::{Plan, StepKind},
     review::Review,
     step::{Step, StepState},
-    terms::Terms,
+    terms::{Effect, Terms},
     time::{Generation, Millis},
 };
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
@@ -205,19 +205,26 @@ impl Task {
         self.open_reviews().any(|r| r.step.is_none())
     }
 
-    /// Everything that the step needs is settled, and lets it go on.
+    /// Everything that the step needs is settled, and lets it go on; for an item, a slot is free, too.
     #[must_use]
     pub fn is_ready(&self, step: &Step) -> bool {
-        step.needs.iter().all(|n| self.steps.get(n).is_some_and(Step::releases)) && self.has_slot(step)
+        let slot = step.item_of.as_ref().is_none_or(|parent| self.free_slots(parent) > 0);
+        slot && self.is_released(step)
     }
 
-    /// Items of an `each` start in order, as many at once as it says; items in review hold no slot.
-    fn has_slot(&self, step: &Step) -> bool {
-        let Some(parent) = step.item_of.as_ref().and_then(|p| self.steps.get(p)) else { return true };
-        let StepKind::Each { parallel, .. } = &parent.kind else { return true };
-        let busy = parent.items.iter().flatten().filter_map(|n| self.steps.get(n));
-        let busy = busy.filter(|s| !s.is_settled() && !s.is_unresolved() && s.review.is_none()).count();
-        busy < *parallel as usize
+    /// Everything that the step needs is settled, and lets it go on.
+    pub(crate) fn is_released(&self, step: &Step) -> bool {
+        step.needs.iter().all(|n| self.steps.get(n).is_some_and(Step::releases))
+    }
+
+    /// How many further items of an `each` may start now: they start in order, as many at once as it says, and items
+    /// in review hold no slot.
+    pub(crate) fn free_slots(&self, parent: &StepName) -> usize {
+        let Some(parent) = self.steps.get(parent) else { return 0 };
+        let StepKind::Each { parallel, .. } = &parent.kind else { return 0 };
+        let items = parent.items.iter().flatten().filter_map(|n| self.steps.get(n));
+        let busy = items.filter(|s| !s.is_settled() && !s.is_unresolved() && s.review.is_none()).count();
+        (*parallel as usize).max(1).saturating_sub(busy)
     }
 
     /// No new intent may start now.
@@ -226,12 +233,28 @@ impl Task {
         self.paused.is_some() || self.cancelling.is_some() || self.held()
     }
 
-    /// Operations that are open and unproven, written-off ones apart.
+    /// Operations that are open and unproven, apart from those that are written off and those that change nothing.
     pub fn unknown_operations(&self) -> impl Iterator<Item = &Operation> {
         self.operations.values().filter(|o| {
             matches!(o.judge(), Judgement::Unknown | Judgement::Contradiction)
                 && !self.steps.get(&o.step).is_some_and(|s| s.written_off)
+                && !self.changes_nothing(o)
         })
+    }
+
+    /// The operation has no effect, so nothing can be in doubt about it.
+    #[must_use]
+    pub fn changes_nothing(&self, op: &Operation) -> bool {
+        self.terms(&op.planned).is_some_and(|t| t.effect == Effect::None)
+    }
+
+    /// The operation's record is closed: its step is known not to have happened, or the task has ended without it. A
+    /// fact that comes later is kept and changes no state.
+    #[must_use]
+    pub fn is_closed(&self, op: &Operation) -> bool {
+        let Some(step) = self.steps.get(&op.step) else { return true };
+        let refused = matches!(step.state, StepState::Failed | StepState::Skipped);
+        refused || (self.end.is_some() && !step.is_settled())
     }
 
     /// Steps that are unknown for ever.

@@ -68,7 +68,8 @@ pub struct Question {
 pub trait Connector: Send + Sync {
     /// Sends an effect. `now` is store time at the call; the connector measures on from there by a clock that runs
     /// during suspend, refuses to send after `send_by`, and gives up at `send_by` + time-out.
-    async fn send(&self, permit: CallPermit, now: Millis) -> Report;
+    /// `request` is the permit's frozen request, read back.
+    async fn send(&self, permit: CallPermit, request: HttpRequest, now: Millis) -> Report;
 
     /// Asks a question.
     async fn ask(&self, question: Question) -> Report;

@@ -26,7 +26,7 @@ pub(crate) struct Held {
 impl InFlight {
     /// Takes the key, or `None` while another request holds it.
     pub(crate) fn hold(&self, key: &str) -> Option<Held> {
-        let taken = true; drop(key);
+        let taken = self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
         taken.then(|| Held { key: key.to_owned(), keys: Arc::clone(&self.keys) })
     }
 }

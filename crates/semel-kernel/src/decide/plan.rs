@@ -6,12 +6,14 @@ use crate::{
     event::{Event, PlannedOperation, Proof},
     id::{OperationId, StepName},
     input::{Ctx, Resolution, Settlement},
+    limit,
     operation::{Judgement, Operation},
+    outcome::Stored,
     plan::StepKind,
     reject::Reject,
     terms::Effect,
 };
-use alloc::{format, string::String, vec::Vec};
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 /// What an earlier call of this task is to a new one.
 enum Twin {
@@ -31,20 +33,41 @@ impl Draft {
         if !found.is_unresolved() {
             return Err(Reject::Illegal(format!("step `{step}` was resolved before")));
         }
+        self.not_ended()?;
         if self.task.is_stopped() {
             return Err(Reject::Illegal("the task starts nothing new now".into()));
+        }
+        if !self.task.is_ready(found) {
+            return Err(Reject::Illegal(format!("step `{step}` waits for others")));
         }
         let step = step.clone();
         match resolution {
             Resolution::Skip { cause } => self.record(Event::StepSkipped { step, cause }, ctx),
             Resolution::Act { operation } => self.plan_operation(step, operation, ctx),
             Resolution::Attach { to, epoch } => self.record(Event::StepAttached { step, to, epoch }, ctx),
-            Resolution::Each { items, list } => self.record(Event::StepExpanded { step, items, list }, ctx),
+            Resolution::Each { items, list } => self.expand(step, items, list, ctx),
             Resolution::Sleep { until } => self.record(Event::TimerSet { step, at: until }, ctx),
             Resolution::Refuse { code, cause, fields } => {
                 self.record(Event::StepFailed { step, code, cause, fields }, ctx)
             }
         }
+    }
+
+    fn expand(&mut self, step: StepName, items: Vec<StepName>, list: Stored, ctx: Ctx) -> Result<(), Reject> {
+        let is_each = matches!(self.step(&step)?.kind, StepKind::Each { .. });
+        if !is_each {
+            return Err(Reject::Illegal(format!("step `{step}` has no items")));
+        }
+        let mut seen = BTreeSet::new();
+        let twice = items.iter().find(|n| !seen.insert(*n) || self.task.steps.contains_key(*n));
+        if let Some(name) = twice {
+            return Err(Reject::Illegal(format!("two steps would be called `{name}`")));
+        }
+        if items.len() > limit::EACH_ITEMS {
+            let (n, max) = (items.len(), limit::EACH_ITEMS);
+            return Err(Reject::Limit(format!("step `{step}` has {n} items, at most {max} are allowed")));
+        }
+        self.record(Event::StepExpanded { step, items, list }, ctx)
     }
 
     fn plan_operation(
@@ -61,7 +84,8 @@ impl Draft {
             Twin::Equal(id) => self.record(Event::StepPlanned { step, operation, same_as: Some(id) }, ctx),
             Twin::Conflict { with, fields } => {
                 let named = fields.join(", ");
-                let cause = format!("`{with}` is not settled and differs in: {named}; nothing was sent");
+                let status = self.operation(&with)?.status().word();
+                let cause = format!("`{with}` is {status} and differs in: {named}; nothing was sent");
                 self.record(Event::StepFailed { step, code: "SM1006".into(), cause, fields }, ctx)
             }
         }
@@ -74,14 +98,17 @@ impl Draft {
             let p = &o.planned;
             p.tool == new.tool && p.target == new.target && p.version == new.version && p.intent == new.intent
         };
-        let Some(twin) = self.task.operations.values().filter(|_| !reads).find(same) else {
+        // The same id stands for the same request for ever, whatever became of it.
+        let namesake = self.task.operations.get(&new.id);
+        let Some(twin) = namesake.or_else(|| self.task.operations.values().filter(|_| !reads).find(same))
+        else {
             return Twin::None;
         };
         if twin.planned.request_hash == new.request_hash {
             return Twin::Equal(twin.planned.id.clone());
         }
         let settled = matches!(twin.judge(), Judgement::Applied | Judgement::NotApplied { .. });
-        if settled {
+        if settled && namesake.is_none() {
             return Twin::None;
         }
         Twin::Conflict { with: twin.planned.id.clone(), fields: differing(&twin.planned, new) }
@@ -93,6 +120,7 @@ impl Draft {
         settlement: Settlement,
         ctx: Ctx,
     ) -> Result<(), Reject> {
+        self.not_ended()?;
         let found = self.step(step)?;
         if found.attached.is_none() || found.is_settled() {
             return Err(Reject::Illegal(format!("step `{step}` does not wait for another task")));

@@ -38,6 +38,7 @@ impl Draft {
         shown: Json,
         ctx: Ctx,
     ) -> Result<(), Reject> {
+        self.not_ended()?;
         if self.operation(op)?.judge() != Judgement::Unsent {
             return Err(Reject::Illegal(format!("`{op}` was sent before its state was looked at")));
         }

@@ -58,7 +58,7 @@ impl Draft {
             Event::ReviewDecided { review, decision: decision.clone(), actor: actor.clone(), reason },
             ctx,
         )?;
-        self.follow(op.as_ref(), decision, actor, ctx)
+        self.follow(op.as_ref(), decision, actor, true, ctx)
     }
 
     /// *It happened* and *it did not* without a review: `semel op settle`.
@@ -79,15 +79,16 @@ impl Draft {
             return Err(Reject::Illegal("an operation is settled by `it happened` or `it did not`".into()));
         }
         self.allow(Some(op), &decision, ctx)?;
-        self.follow(Some(op), decision, actor, ctx)
+        self.follow(Some(op), decision, actor, false, ctx)
     }
 
     fn allow(&self, op: Option<&OperationId>, decision: &Decision, ctx: Ctx) -> Result<(), Reject> {
         let Some(op) = op else {
             return match decision {
-                Decision::GoOn | Decision::Abort | Decision::WaitUntil { .. } => Ok(()),
+                Decision::GoOn | Decision::Abort => Ok(()),
                 Decision::ItHappened { .. }
                 | Decision::ItDidNot
+                | Decision::WaitUntil { .. }
                 | Decision::AskAgain
                 | Decision::Skip
                 | Decision::WriteOff => {
@@ -98,12 +99,23 @@ impl Draft {
         let found = self.operation(op)?;
         let terms = self.terms_of(op)?;
         let judged = found.judge();
-        let open = !matches!(judged, Judgement::Unsent | Judgement::NotApplied { .. } | Judgement::Applied);
+        let settled = self.step(&found.step)?.is_settled();
+        let closed = matches!(judged, Judgement::Unsent | Judgement::NotApplied { .. } | Judgement::Applied);
+        let open = !closed && !settled;
         match decision {
+            Decision::AskAgain
+            | Decision::WaitUntil { .. }
+            | Decision::Skip
+            | Decision::WriteOff
+            | Decision::Abort
+                if settled =>
+            {
+                Err(Reject::Illegal("the step is settled: answer with a fact, or `go-on`".into()))
+            }
             Decision::ItHappened { reference, .. } if reference.trim().is_empty() => {
                 Err(Reject::Illegal("`it happened` needs the target's own id or another reference".into()))
             }
-            Decision::ItDidNot if judged == Judgement::Applied => {
+            Decision::ItDidNot if found.applied.is_some() => {
                 Err(Reject::Illegal("the effect is proven; a person's word does not outrank it".into()))
             }
             Decision::ItDidNot if judged == Judgement::InFlight => {
@@ -139,21 +151,24 @@ impl Draft {
         op: Option<&OperationId>,
         decision: Decision,
         actor: String,
+        asked: bool,
         ctx: Ctx,
     ) -> Result<(), Reject> {
-        let source = Source::Person(actor.clone());
         match (op, decision) {
             (Some(op), Decision::ItHappened { reference, result }) => {
                 let result = Json::obj([("reference", Json::str(&reference)), ("result", result)]);
                 let result = Stored::Inline(result);
                 let outcome = Outcome::Applied { result, replayed: false, truncated: false };
-                self.evidence(op, source, None, outcome, Json::str(&reference), ctx)
+                if asked {
+                    return self.answer_of_person(op, actor, outcome, Json::str(&reference), ctx);
+                }
+                self.evidence(op, Source::Person(actor), None, outcome, Json::str(&reference), ctx)
             }
             (Some(op), Decision::ItDidNot) => {
                 let cause = format!("{actor} says that it did not happen");
                 let outcome =
                     Outcome::NotApplied { retryable: true, sent: true, cause, retry_after_ms: None };
-                self.evidence(op, source, None, outcome, Json::Null, ctx)
+                self.answer_of_person(op, actor, outcome, Json::Null, ctx)
             }
             (Some(op), Decision::WriteOff) => {
                 let step = self.operation(op)?.step.clone();
@@ -164,7 +179,7 @@ impl Draft {
                 let cause = format!("{actor} skips it; it is proven not applied");
                 self.record(Event::StepSkipped { step, cause }, ctx)
             }
-            (_, Decision::Abort) => {
+            (_, Decision::Abort) if self.task.cancelling.is_none() => {
                 self.record(Event::CancelRequested { actor, reason: "aborted in a review".into() }, ctx)
             }
             _ => Ok(()),

@@ -12,10 +12,10 @@ use crate::{
     outcome::{Outcome, Stored},
     recover::{self, Act},
     reject::Reject,
-    review::{Decision, ReviewCause},
+    review::{Decision, Review, ReviewCause},
     step::{Step, StepState},
     task::Task,
-    time::Millis,
+    time::{Millis, Now},
 };
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
@@ -26,9 +26,10 @@ impl Draft {
             let before = self.events.len();
             self.judge_operations(ctx)?;
             self.settle_steps(ctx)?;
-            self.check_budget(ctx)?;
+            self.close_moot_reviews(ctx)?;
             self.finish_recovery(ctx)?;
             self.end(ctx)?;
+            self.check_budget(ctx)?;
             if self.events.len() == before {
                 return Ok(());
             }
@@ -107,7 +108,28 @@ impl Draft {
         )
     }
 
+    /// Reviews that nobody needs to answer any more: the doubt is gone, or nothing new starts anyway.
+    fn close_moot_reviews(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        let moot: Vec<_> = self
+            .task
+            .open_reviews()
+            .filter_map(|r| moot(&self.task, r).map(|decision| (r.id.clone(), decision)))
+            .collect();
+        for (review, decision) in moot {
+            let reason = match decision {
+                Decision::Abort => "the task is being cancelled",
+                _ => "the outcome is proven now",
+            };
+            let (actor, reason) = ("semel".into(), reason.into());
+            self.record(Event::ReviewDecided { review, decision, actor, reason }, ctx)?;
+        }
+        Ok(())
+    }
+
     fn settle_steps(&mut self, ctx: Ctx) -> Result<(), Reject> {
+        if self.task.end.is_some() {
+            return Ok(());
+        }
         let names: Vec<StepName> = self.task.order.clone();
         for name in names {
             let Some(step) = self.task.steps.get(&name) else { continue };
@@ -156,7 +178,10 @@ impl Draft {
                 cause: owner.cause.clone(),
                 fields: Vec::new(),
             }),
-            StepState::Planned | StepState::Started | StepState::Unknown | StepState::Skipped => None,
+            StepState::Skipped => {
+                Some(Event::StepSkipped { step: name, cause: "the equal call was skipped".into() })
+            }
+            StepState::Planned | StepState::Started | StepState::Unknown => None,
         }
     }
 
@@ -177,13 +202,10 @@ impl Draft {
     }
 
     fn check_budget(&mut self, ctx: Ctx) -> Result<(), Reject> {
-        if self.task.end.is_some() {
+        if self.task.end.is_some() || self.task.cancelling.is_some() {
             return Ok(());
         }
-        let Some(which) = spent_budget(&self.task, ctx.now.at) else { return Ok(()) };
-        if self.task.forgiven.contains(&which) {
-            return Ok(());
-        }
+        let Some(which) = spent_budget(&self.task, ctx.now) else { return Ok(()) };
         self.open_review(None, ReviewCause::Budget { which }, ctx)
     }
 
@@ -237,17 +259,39 @@ fn timer_due(step: &Step, now: Millis) -> Option<Event> {
     due.then(|| Event::TimerFired { step: step.name.clone() })
 }
 
-fn spent_budget(task: &Task, now: Millis) -> Option<String> {
+/// The first budget that is spent and not extended. Attempts are spent when a further one is due.
+fn spent_budget(task: &Task, now: Now) -> Option<String> {
     let budget = &task.plan.budget;
-    if budget.deadline_ms.is_some_and(|ms| now >= task.created_at.plus(ms)) {
-        return Some("deadline".into());
-    }
     let attempts: u32 = task.operations.values().map(Operation::made).sum();
-    if budget.attempts.is_some_and(|max| attempts > max) {
-        return Some("attempts".into());
-    }
     let unknowns = u32::try_from(task.unknown_operations().count()).unwrap_or(u32::MAX);
-    budget.unknowns.is_some_and(|max| unknowns > max).then(|| "unknowns".into())
+    let wants_more = || task.operations.values().any(|op| is_due(&recover::act(task, op, now)));
+    let spent = [
+        ("deadline", budget.deadline_ms.is_some_and(|ms| now.at >= task.created_at.plus(ms))),
+        ("attempts", budget.attempts.is_some_and(|max| attempts >= max) && wants_more()),
+        ("unknowns", budget.unknowns.is_some_and(|max| unknowns > max)),
+    ];
+    let forgiven = |which: &str| task.forgiven.iter().any(|f| f == which);
+    spent.into_iter().find(|(which, over)| *over && !forgiven(which)).map(|(which, _)| which.into())
+}
+
+fn is_due(act: &Act) -> bool {
+    matches!(act, Act::Begin { .. } | Act::Precheck)
+}
+
+/// The decision that closes a review by itself, if nobody needs to answer it.
+fn moot(task: &Task, review: &Review) -> Option<Decision> {
+    let cancelling = task.cancelling.is_some().then_some(Decision::Abort);
+    let Some(step) = &review.step else { return cancelling };
+    let op = task.steps.get(step).and_then(|s| task.operation_of(s))?;
+    match op.judge() {
+        Judgement::NotApplied { .. } if review.cause != ReviewCause::Offline => Some(Decision::GoOn),
+        Judgement::NotApplied { .. } | Judgement::Unsent => cancelling,
+        Judgement::InFlight
+        | Judgement::Applied
+        | Judgement::Pending
+        | Judgement::Unknown
+        | Judgement::Contradiction => None,
+    }
 }
 
 /// Nothing of it is in doubt: it was never sent, or every attempt is proven not applied.

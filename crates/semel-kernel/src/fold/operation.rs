@@ -4,7 +4,7 @@ use super::{Corrupt, advance, corrupt, operation_mut, step_mut};
 use crate::{
     event::{Event, Proof},
     id::OperationId,
-    operation::{Applied, Attempt, AttemptState, Evidence, Judgement, Operation, Precheck},
+    operation::{Applied, Attempt, AttemptState, Evidence, Judgement, Operation, Precheck, Probes},
     outcome::{Finding, Outcome, Source, Stored, UnknownCause},
     step::Move,
     task::Task,
@@ -32,13 +32,28 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             op
         }
         Event::ProbeAnswered { op, asked_at, finding, settled, .. } => {
-            probed(operation_mut(task, op)?, *asked_at, finding, *settled, at);
+            let closed = task.operations.get(op).is_some_and(|o| task.is_closed(o));
+            let moot = closed && task.operations.get(op).is_some_and(|o| task.changes_nothing(o));
+            let found = operation_mut(task, op)?;
+            asked(found, *asked_at, finding);
+            match finding {
+                Finding::Applied { .. } if closed => {
+                    let late = "a look-up found it after its record was closed";
+                    found.contradiction = (!moot).then(|| late.to_string());
+                }
+                _ => probed(found, finding, *settled, at),
+            }
             op
         }
         Event::EvidenceAdded { op, source, attempt, outcome, contradicts, .. } => {
             let evidence =
                 Evidence { at, source: source.clone(), outcome: outcome.clone(), contradicts: *contradicts };
-            evidence_added(operation_mut(task, op)?, *attempt, evidence)?;
+            let closed = task.operations.get(op).is_some_and(|o| task.is_closed(o));
+            let found = operation_mut(task, op)?;
+            if !closed || *contradicts {
+                evidence_added(found, *attempt, &evidence);
+            }
+            found.evidence.push(evidence);
             op
         }
         Event::RetryScheduled { op, at: due, cause } => {
@@ -59,8 +74,9 @@ fn follow(task: &mut Task, id: &OperationId, at: Millis) -> Result<(), Corrupt> 
         let op = operation_mut(task, id)?;
         (op.judge(), op.step.clone())
     };
+    let ended = task.end.is_some();
     let step = step_mut(task, &name)?;
-    if step.is_settled() {
+    if step.is_settled() || ended {
         return Ok(());
     }
     match judged {
@@ -89,6 +105,8 @@ fn started(op: &mut Operation, event: &Event, at: Millis) -> Result<(), Corrupt>
     op.key_epoch = *key_epoch;
     op.not_before = None;
     op.asked_to_wait_ms = None;
+    // What was found speaks of earlier attempts; the limits on asking count anew.
+    op.probes = Probes::default();
     op.attempts.push(Attempt {
         n: *attempt,
         why: *why,
@@ -161,12 +179,15 @@ fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, at: Millis) {
     }
 }
 
-fn probed(op: &mut Operation, asked_at: Millis, finding: &Finding, settled: bool, at: Millis) {
+fn asked(op: &mut Operation, asked_at: Millis, finding: &Finding) {
     op.probes.asked = op.probes.asked.saturating_add(1);
     op.probes.first_at = op.probes.first_at.or(Some(asked_at));
     op.probes.last_at = Some(op.probes.last_at.map_or(asked_at, |last| last.max(asked_at)));
     op.probes.last = Some(finding.clone());
     op.not_before = None;
+}
+
+fn probed(op: &mut Operation, finding: &Finding, settled: bool, at: Millis) {
     match finding {
         Finding::Applied { result } => apply(op, Proof::Probe, result, at),
         Finding::Many { cause } => op.contradiction = Some(cause.clone()),
@@ -190,25 +211,31 @@ fn disprove(op: &mut Operation, at: Millis, note: &str) {
     op.not_before = Some(at);
 }
 
-fn evidence_added(op: &mut Operation, n: Option<u32>, evidence: Evidence) -> Result<(), Corrupt> {
+fn evidence_added(op: &mut Operation, n: Option<u32>, evidence: &Evidence) {
     let at = evidence.at;
+    op.ordered_until = None;
     if evidence.contradicts {
         op.contradiction = Some("evidence contradicts the record".to_string());
-    } else {
-        match (n, &evidence.outcome, &evidence.source) {
-            (_, Outcome::Applied { result, .. }, Source::Person(actor)) => {
-                apply(op, Proof::Person { actor: actor.clone() }, result, at);
-            }
-            (_, Outcome::NotApplied { cause, .. }, Source::Person(_)) => disprove(op, at, cause),
-            (None, Outcome::Applied { result, .. }, _) => apply(op, Proof::Evidence, result, at),
-            (Some(n), outcome, _) if still_open(op, n) && is_proof(outcome) => {
+        return;
+    }
+    match (n, &evidence.outcome, &evidence.source) {
+        (_, Outcome::Applied { result, .. }, Source::Person(actor)) => {
+            apply(op, Proof::Person { actor: actor.clone() }, result, at);
+        }
+        (_, Outcome::NotApplied { cause, .. }, Source::Person(_)) => disprove(op, at, cause),
+        // An attempt that counted as not applied is proven applied after all, before another one was made; or the
+        // number is one that only the original of a restored store knows.
+        (n, outcome @ Outcome::Applied { result, .. }, Source::LateAnswer | Source::Receipt) => {
+            if let Some(n) = n {
                 settle_attempt(op, n, outcome, at, Proof::Evidence);
             }
-            _ => {}
+            apply(op, Proof::Evidence, result, at);
         }
+        (Some(n), outcome, _) if still_open(op, n) && is_proof(outcome) => {
+            settle_attempt(op, n, outcome, at, Proof::Evidence);
+        }
+        _ => {}
     }
-    op.evidence.push(evidence);
-    Ok(())
 }
 
 fn still_open(op: &Operation, n: u32) -> bool {

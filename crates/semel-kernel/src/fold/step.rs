@@ -118,6 +118,8 @@ fn planned(
         contradiction: None,
         precheck: None,
         not_before: None,
+        ordered_until: None,
+        granted: 0,
         note: String::new(),
         asked_to_wait_ms: None,
         key_epoch: planned.key_epoch,

@@ -144,13 +144,14 @@ fn decided(
     step.review = None;
     let id = step.operation.clone();
     if let Some(op) = id.and_then(|id| task.operations.get_mut(&id)) {
-        ordered(op, decision);
+        ordered(op, &cause, decision);
     }
     Ok(())
 }
 
 /// What an order changes in the operation itself.
-fn ordered(op: &mut Operation, decision: &Decision) {
+fn ordered(op: &mut Operation, cause: &ReviewCause, decision: &Decision) {
+    op.ordered_until = None;
     match decision {
         Decision::AskAgain => {
             op.probes = crate::operation::Probes::default();
@@ -159,12 +160,17 @@ fn ordered(op: &mut Operation, decision: &Decision) {
         }
         Decision::WaitUntil { at } => {
             op.probes = crate::operation::Probes::default();
-            op.not_before = Some(*at);
+            op.ordered_until = Some(*at);
         }
         Decision::ItHappened { .. } | Decision::ItDidNot | Decision::WriteOff | Decision::GoOn => {
             op.contradiction = None;
         }
         Decision::Skip | Decision::Abort => {}
+    }
+    let again = matches!(decision, Decision::GoOn | Decision::WaitUntil { .. });
+    if *cause == ReviewCause::Offline && again {
+        op.granted = op.attempts.iter().map(|a| a.n).max().unwrap_or(0);
+        op.not_before = op.attempts.last().and_then(|a| a.ended_at);
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::{Act, View};
 use crate::{
-    event::Why,
+    event::{PlannedOperation, Why},
     operation::{AttemptState, Judgement},
     outcome::{Finding, UnknownCause},
     review::ReviewCause,
+    step::Step,
     terms::{Effect, Terms},
     time::Millis,
 };
@@ -13,14 +14,8 @@ use crate::{
 impl View<'_> {
     /// Nothing was sent. `require` and, for natural effects, the state before come first.
     pub(super) fn begin_first(&self) -> Act {
-        if let Some(stopped) = self.stopped() {
-            return stopped;
-        }
-        if self.target_is_busy() {
-            return Act::Wait { until: Millis::MAX, why: "an earlier request to the same target" };
-        }
-        if let Some(until) = self.op.not_before.filter(|at| *at > self.now.at) {
-            return Act::Wait { until, why: "a person's order" };
+        if let Some(blocked) = self.blocked() {
+            return blocked;
         }
         match &self.op.precheck {
             None if needs_precheck(self.terms) => Act::Precheck,
@@ -30,6 +25,41 @@ impl View<'_> {
             },
             Some(_) | None => Act::Begin { why: Why::First },
         }
+    }
+
+    /// What keeps a request from leaving when nothing of this operation is under way.
+    pub(super) fn blocked(&self) -> Option<Act> {
+        let busy = || Act::Wait { until: Millis::MAX, why: "an earlier request to the same target" };
+        self.stopped().or_else(|| self.superseded()).or_else(|| self.target_is_busy().then(busy))
+    }
+
+    /// A version supersedes another one only when that is proven not applied, undone or written off.
+    fn superseded(&self) -> Option<Act> {
+        let mine = &self.op.planned;
+        let other = |p: &PlannedOperation| {
+            p.tool == mine.tool
+                && p.target == mine.target
+                && p.intent == mine.intent
+                && p.version != mine.version
+        };
+        let rivals = self.task.operations.values().filter(|o| {
+            let left = self.task.steps.get(&o.step).is_some_and(Step::is_left_behind);
+            other(&o.planned) && !left && self.terms.effect != Effect::None
+        });
+        let mut wait = None;
+        for rival in rivals {
+            match rival.judge() {
+                Judgement::Unsent | Judgement::NotApplied { .. } => {}
+                Judgement::Applied => {
+                    let cause = alloc::format!("`{}`, another version of it, is applied", rival.planned.id);
+                    return Some(Act::Fail { code: "SM1006", cause });
+                }
+                Judgement::InFlight | Judgement::Pending | Judgement::Unknown | Judgement::Contradiction => {
+                    wait = Some(Act::Wait { until: Millis::MAX, why: "another version to be settled" });
+                }
+            }
+        }
+        wait
     }
 
     /// The task is paused, cancelling or held: nothing new leaves.
@@ -63,15 +93,28 @@ impl View<'_> {
         })
     }
 
+    /// A resend is a new act and does not happen while the task is stopped: then the target is asked as long as there
+    /// is something to ask, and after that a person, unless the task is only paused. A call that changes nothing needs
+    /// neither.
+    fn held_back(&self) -> Option<Act> {
+        let stopped = self.stopped()?;
+        let cancelling = self.task.cancelling.is_some();
+        if self.terms.effect == Effect::None {
+            return Some(if cancelling { self.fail("SM3003") } else { stopped });
+        }
+        Some(match self.probe() {
+            Act::Review { .. } if cancelling => Act::Review { cause: ReviewCause::CancelledWhileUnknown },
+            Act::Review { .. } => stopped,
+            asking => asking,
+        })
+    }
+
     /// The outcome is unknown, and sending again is harmless or accepted.
     pub(super) fn again(&self, why: Why) -> Act {
-        if self.task.cancelling.is_some() && self.terms.effect != Effect::None {
-            return Act::Review { cause: ReviewCause::CancelledWhileUnknown };
+        if let Some(held) = self.held_back() {
+            return held;
         }
-        if let Some(stopped) = self.stopped() {
-            return stopped;
-        }
-        if self.op.made() >= self.terms.retry.max {
+        if self.op.tries() >= self.terms.retry.max {
             // A call that changes nothing cannot have been applied, so running out of tries is a known failure.
             return match self.terms.effect {
                 Effect::None => self.fail("SM3003"),
@@ -85,13 +128,10 @@ impl View<'_> {
 
     /// The outcome is unknown, and the target dedupes: same request, same key, inside the window.
     pub(super) fn same_key(&self) -> Act {
-        if self.task.cancelling.is_some() {
-            return Act::Review { cause: ReviewCause::CancelledWhileUnknown };
+        if let Some(held) = self.held_back() {
+            return held;
         }
-        if let Some(stopped) = self.stopped() {
-            return stopped;
-        }
-        if self.op.made() >= self.terms.retry.max {
+        if self.op.tries() >= self.terms.retry.max {
             return Act::Review { cause: ReviewCause::AttemptsExhausted };
         }
         let dead = self.op.dead_at().unwrap_or(Millis::MIN).plus(self.terms.clock_error_ms);

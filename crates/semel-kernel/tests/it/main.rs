@@ -3,3 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod canon;
+mod classes;
+mod golden;
+mod history;
+mod people;
+mod plans;
+mod prop;
+mod story;
+mod table;

@@ -48,7 +48,7 @@ async fn a_file_is_served_only_as_the_kind_that_made_it() {
 async fn an_effect_whose_answer_was_lost_with_the_process_is_counted_once_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("sink.db");
-    let (mut first, address) = spawn(&db);
+    let (first, address) = spawn(&db);
     let slow = request("PUT", "/_control", &[], r#"{"fault":"slow_after:3600000"}"#);
     assert_eq!(exchange(address, &slow).await.status(), 200);
     let lost = tokio::spawn(async move {
@@ -57,22 +57,29 @@ async fn an_effect_whose_answer_was_lost_with_the_process_is_counted_once_it_is_
     });
     let count = request("GET", "/_count", &[], "");
     while exchange(address, &count).await.body()["effects"] != 1 {}
-    first.kill().unwrap();
-    first.wait().unwrap();
+    drop(first);
     let seen = lost.await.unwrap();
     assert!(!matches!(seen, crate::client::Seen::Answer { .. }), "{seen:?}");
 
-    let (mut second, address) = spawn(&db);
+    let (_second, address) = spawn(&db);
     assert_eq!(exchange(address, &count).await.body()["effects"], 1);
     let again = exchange(address, &request("POST", "/tickets", &KEY, TICKET)).await;
     assert_eq!((again.status(), again.header("Idempotent-Replayed")), (201, Some("true")));
     assert_eq!(exchange(address, &count).await.body()["effects"], 1);
-    second.kill().unwrap();
-    second.wait().unwrap();
+}
+
+/// A desk in a process of its own, which is killed with SIGKILL when this is dropped.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
 }
 
 /// Starts this test program again as a ticket desk of its own.
-fn spawn(db: &Path) -> (Child, SocketAddr) {
+fn spawn(db: &Path) -> (Process, SocketAddr) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "durable::child_sink", "--ignored", "--nocapture"])
         .env(DB, db)
@@ -81,7 +88,7 @@ fn spawn(db: &Path) -> (Child, SocketAddr) {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let address = lines.find_map(|line| line.unwrap().strip_prefix("ADDRESS ").map(str::to_owned));
-    (child, address.unwrap().parse().unwrap())
+    (Process(child), address.unwrap().parse().unwrap())
 }
 
 #[tokio::test]

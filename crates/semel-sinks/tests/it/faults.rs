@@ -80,10 +80,10 @@ async fn slow_after_commits_long_before_it_answers() {
 #[tokio::test]
 async fn slow_before_holds_the_effect_and_the_key_back() {
     let (_folder, sink) = fresh(SinkKind::Tickets).await;
-    sink.control(json!({ "fault": "slow_before:3600000" })).await;
+    sink.control(json!({ "fault": "slow_before:10000" })).await;
     let body = json!({ "incident": "I" });
     let key = [("Idempotency-Key", "k")];
-    // Whichever of the two comes first waits for an hour, so the one that ends is the second.
+    // Whichever of the two comes first waits for long, so the one that ends is the second.
     let second = tokio::select! {
         seen = sink.send("POST", "/tickets", &key, &body) => seen,
         seen = sink.send("POST", "/tickets", &key, &body) => seen,

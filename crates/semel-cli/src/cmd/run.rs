@@ -1,0 +1,143 @@
+//! `semel run`: submit a plan with inputs, or attach to the run that has them, and follow it to its end.
+
+use super::follow::{self, Watched};
+use crate::{
+    config::Config,
+    fail::{Exit, Fail},
+    low,
+    ui::Ui,
+    wire,
+};
+use semel_engine::{
+    command::{Command, Reply},
+    submit::{Request, Submitted},
+};
+use semel_kernel::{
+    id::{ClientId, TaskId, Tenant},
+    json::Json,
+};
+use semel_plan::plan::PlanDoc;
+use std::{io::Read as _, path::Path, sync::Arc, time::Duration};
+
+pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit, Fail> {
+    let plan = Arc::new(PlanDoc::read(&args.plan).map_err(Fail::problems)?);
+    ui.warnings(&plan.warnings);
+    let inputs = plan.inputs(&given(args)?).map_err(Fail::problems)?;
+    let timeout = args.timeout.as_deref().map(duration).transpose()?;
+    if args.detach || wire::has_owner(config).await {
+        return by_owner(config, args, &plan, inputs, timeout, ui).await;
+    }
+    let mut owner = wire::own(config).await?;
+    owner.open_door();
+    let progress = owner.engine.progress();
+    let working = tokio::spawn({
+        let engine = owner.engine.clone();
+        async move { engine.run().await }
+    });
+    let request = request(config, args, plan, inputs)?;
+    let submitted = owner.engine.submit(request).await;
+    let outcome = match submitted {
+        Ok(submitted) => {
+            let task = announce(&submitted, ui);
+            follow::live(&owner, progress, &task, timeout, ui).await
+        }
+        Err(refused) => Err(refused.into()),
+    };
+    owner.engine.drain();
+    let ended = working.await.map_err(|e| Fail::new(Exit::Store, "SM2004", e.to_string(), "start again"))?;
+    ended?;
+    follow::report(owner.engine.store().as_ref(), outcome?, ui).await
+}
+
+fn announce(submitted: &Submitted, ui: Ui) -> TaskId {
+    match submitted {
+        Submitted::Created(task) => {
+            ui.say(&format!("{task} created"));
+            task.clone()
+        }
+        Submitted::Attached(task) => {
+            ui.say(&format!("{task} exists already: the same plan with the same inputs. ATTACHED, nothing new was started."));
+            ui.say("  next: use --new-intent to mean it again, on purpose");
+            task.clone()
+        }
+    }
+}
+
+fn request(config: &Config, args: &low::Run, plan: Arc<PlanDoc>, inputs: Json) -> Result<Request, Fail> {
+    let usage = |e: semel_kernel::id::BadId| Fail::new(Exit::Usage, "SM1008", e.to_string(), "choose another id");
+    let client_id = args.id.as_deref().map(ClientId::parse).transpose().map_err(usage)?;
+    let tenant = Tenant::parse(&config.tenant).map_err(usage)?;
+    Ok(Request { plan, inputs, tenant, client_id, new_intent: args.new_intent })
+}
+
+/// Another process owns the store: it is asked to submit, and we read along.
+async fn by_owner(
+    config: &Config,
+    args: &low::Run,
+    plan: &PlanDoc,
+    inputs: Json,
+    timeout: Option<Duration>,
+    ui: Ui,
+) -> Result<Exit, Fail> {
+    let command = Command::Submit {
+        document: plan.document.clone(),
+        inputs,
+        tenant: config.tenant.clone(),
+        client_id: args.id.clone(),
+        new_intent: args.new_intent,
+    };
+    let submitted = match wire::submit(config, command).await? {
+        Reply::Created { task } => Submitted::Created(task),
+        Reply::Attached { task, .. } => Submitted::Attached(task),
+        other => return Err(Fail::new(Exit::Store, "SM2011", format!("unexpected answer {other:?}"), "use one version")),
+    };
+    let task = announce(&submitted, ui);
+    let store = wire::read(config).await?;
+    if args.detach {
+        ui.show(&serde_json::json!({"v": 1, "task": task}), || task.to_string());
+        return Ok(Exit::Done);
+    }
+    let watched: Watched = follow::polled(store.as_ref(), &task, timeout, ui).await?;
+    follow::report(store.as_ref(), watched, ui).await
+}
+
+/// Inputs from `--inputs` and `--input`, the latter winning.
+pub(crate) fn given(args: &low::Run) -> Result<Json, Fail> {
+    let mut all = match &args.inputs {
+        Some(path) => match parse(&read(path)?)? {
+            Json::Obj(map) => map,
+            other => return Err(usage(format!("--inputs is {}, not an object", other.kind_name()))),
+        },
+        None => std::collections::BTreeMap::new(),
+    };
+    for pair in &args.input {
+        let (name, value) = pair.split_once('=').ok_or_else(|| usage(format!("`{pair}` is not NAME=VALUE")))?;
+        let value = Json::parse(value).unwrap_or_else(|_| Json::str(value));
+        all.insert(name.to_owned(), value);
+    }
+    Ok(Json::Obj(all))
+}
+
+pub(crate) fn parse(text: &str) -> Result<Json, Fail> {
+    Json::parse(text).map_err(|e| Fail::new(Exit::Usage, e.code(), format!("inputs: {e}"), e.next()))
+}
+
+fn read(path: &Path) -> Result<String, Fail> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|mut f| f.read_to_string(&mut text))
+    };
+    read.map_err(|e| Fail::io(&path.display().to_string(), &e))?;
+    Ok(text)
+}
+
+fn usage(message: String) -> Fail {
+    Fail::new(Exit::Usage, "SM1012", message, "see `semel run --help`")
+}
+
+pub(crate) fn duration(text: &str) -> Result<Duration, Fail> {
+    let ms = semel_plan::duration::parse(text).map_err(|e| usage(format!("`{text}`: {e}")))?;
+    Ok(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+}

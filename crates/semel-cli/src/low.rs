@@ -1,0 +1,447 @@
+//! What was typed. Meaning comes later.
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Do it once. Prove it.
+#[derive(Parser, Debug)]
+#[command(name = "semel", version, about = "Do it once. Prove it.", propagate_version = true)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(ClapArgs, Debug, Clone)]
+pub(crate) struct Global {
+    /// The store [default: ./semel.db]
+    #[arg(long, global = true, env = "SEMEL_STORE", value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+    /// Print JSON for programs instead of tables for people
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say nothing but results and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more: -v info, -vv debug
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// See it in a minute: three acts, real processes, real kills
+    Demo(Demo),
+    /// Write a plan and a contract to start from
+    Init(Init),
+    /// Run a plan, or attach to the run with the same inputs
+    Run(Run),
+    /// Work on whatever is due in the store
+    Worker(Worker),
+    /// What state a thing is in, how we know, and what happens next
+    Why(Id),
+    /// Tasks that are not finished
+    Ps(List),
+    /// Plan files
+    #[command(subcommand)]
+    Plan(Plan),
+    /// Tasks
+    #[command(subcommand)]
+    Task(Task),
+    /// Operations: the ledger
+    #[command(subcommand)]
+    Op(Op),
+    /// What only a person can settle
+    #[command(subcommand)]
+    Review(Review),
+    /// Effect contracts
+    #[command(subcommand)]
+    Tool(Tool),
+    /// The store
+    #[command(subcommand)]
+    Db(Db),
+    /// The history's hash chain
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Settings, and where each comes from
+    #[command(subcommand)]
+    Config(Config),
+    /// What an error code means and what to do
+    Explain {
+        /// The code, such as SM2002; none lists all
+        code: Option<String>,
+    },
+    /// Check this machine and the store
+    Doctor,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// An outside system that counts its own effects, for demos and tests
+    Sink(Sink),
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Demo {
+    /// Go through without waiting for keys
+    #[arg(long)]
+    pub(crate) batch: bool,
+    /// Keep the folder of the demo
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Only this act: 1, 2 or 3
+    #[arg(long, value_name = "N")]
+    pub(crate) act: Option<u8>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Init {
+    /// Folder to write to
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Address of your own endpoint
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// What the target offers: keyed, queryable, natural, none or blind
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) effect: Option<String>,
+    /// Write over files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Run {
+    /// The plan file
+    pub(crate) plan: PathBuf,
+    /// An input, NAME=VALUE; VALUE is JSON if it reads as JSON, else text
+    #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
+    pub(crate) input: Vec<String>,
+    /// Inputs as a JSON object from a file, or - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) inputs: Option<PathBuf>,
+    /// Many runs: one JSON object of inputs a line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "inputs", "id"])]
+    pub(crate) inputs_from: Option<PathBuf>,
+    /// With --inputs-from: runs in flight at once
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub(crate) in_flight: u32,
+    /// What you call this run; the same id is the same run [default: plan name and inputs]
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Mean it again, on purpose: a new run even if one with these inputs exists
+    #[arg(long)]
+    pub(crate) new_intent: bool,
+    /// Submit and return; the owner of the store works on it
+    #[arg(long)]
+    pub(crate) detach: bool,
+    /// Give up waiting after this time (the run goes on): 30s, 10m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Worker {
+    /// Stop when nothing is due within this time: 0s, 30s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until_idle: Option<String>,
+    /// Tasks worked on at once
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    pub(crate) slots: u32,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Id {
+    /// An id, or the beginning of one
+    pub(crate) id: String,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct List {
+    /// Rows at most
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) limit: u32,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Plan {
+    /// All faults at once, with line and column
+    Lint {
+        /// The plan file
+        plan: PathBuf,
+    },
+    /// Steps, tools, guarantees
+    Show {
+        /// The plan file
+        plan: PathBuf,
+    },
+    /// What differs between two plans
+    Diff {
+        /// The older plan
+        old: PathBuf,
+        /// The newer plan
+        new: PathBuf,
+    },
+    /// The canonical hash
+    Hash {
+        /// The plan file
+        plan: PathBuf,
+    },
+    /// The order of the steps
+    Graph {
+        /// The plan file
+        plan: PathBuf,
+        /// text, mermaid or dot
+        #[arg(long, default_value = "text")]
+        format: String,
+    },
+    /// The JSON Schema of plan files, for editors
+    Schema {
+        /// plan or contract
+        #[arg(default_value = "plan")]
+        kind: String,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Task {
+    /// Tasks, newest first
+    List {
+        /// Only this phase, such as WAITING; may be repeated
+        #[arg(long)]
+        phase: Vec<String>,
+        /// Only of this plan
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        list: List,
+    },
+    /// Everything about a task
+    Show(Id),
+    /// Its events, then new ones as they come
+    Tail {
+        #[command(flatten)]
+        id: Id,
+        /// Do not wait for new ones
+        #[arg(long)]
+        no_follow: bool,
+    },
+    /// Wait until it has ended or needs a person
+    Wait {
+        #[command(flatten)]
+        id: Id,
+        /// Give up waiting after this time: 30s, 10m
+        #[arg(long)]
+        timeout: Option<String>,
+    },
+    /// What happened when
+    Timeline(Id),
+    /// What recovery does, or do it now
+    Recover {
+        #[command(flatten)]
+        id: Id,
+        /// Only say what recovery does; sends nothing, not even look-ups
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Start nothing new, settle what is in flight, end
+    Cancel {
+        #[command(flatten)]
+        id: Id,
+        /// Why
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
+    /// Start nothing new until resumed
+    Pause {
+        #[command(flatten)]
+        id: Id,
+        /// Why
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
+    /// Go on after a pause
+    Resume(Id),
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Op {
+    /// Operations, last changed first
+    List {
+        /// Only those whose outcome is unknown
+        #[arg(long)]
+        unknown: bool,
+        /// Only of this task
+        #[arg(long)]
+        task: Option<String>,
+        #[command(flatten)]
+        list: List,
+    },
+    /// Everything about an operation
+    Show(Id),
+    /// By id, key or target
+    Find {
+        /// An id, a key or a target, or the beginning of one
+        text: String,
+        #[command(flatten)]
+        list: List,
+    },
+    /// Ask the target now
+    Probe(Id),
+    /// Say what you know: it happened, or it did not
+    Settle {
+        #[command(flatten)]
+        id: Id,
+        /// It happened
+        #[arg(long, conflicts_with = "absent", requires = "reference")]
+        happened: bool,
+        /// It did not happen; refused until settled
+        #[arg(long)]
+        absent: bool,
+        /// The target's own id or another reference
+        #[arg(long = "ref", id = "reference", value_name = "TEXT")]
+        reference: Option<String>,
+        /// Why
+        #[arg(long, default_value = "")]
+        reason: String,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Review {
+    /// Open reviews, oldest first
+    List {
+        /// Decided ones too
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        list: List,
+    },
+    /// The question, what is known, and what to do
+    Show(Id),
+    /// The recovery package
+    Package {
+        #[command(flatten)]
+        id: Id,
+        /// Write it here instead of to stdout
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+    },
+    /// Answer with a fact or an order
+    Decide(Decide),
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(group = clap::ArgGroup::new("answer").required(true))]
+pub(crate) struct Decide {
+    /// The review, or the beginning of its id
+    pub(crate) id: String,
+    /// It happened (with --ref)
+    #[arg(long, group = "answer", requires = "reference")]
+    pub(crate) happened: bool,
+    /// It did not happen; refused until settled
+    #[arg(long, group = "answer")]
+    pub(crate) did_not: bool,
+    /// Ask the target again
+    #[arg(long, group = "answer")]
+    pub(crate) ask_again: bool,
+    /// Nothing before this time has passed: 10m, 2h
+    #[arg(long, group = "answer", value_name = "TIME")]
+    pub(crate) wait: Option<String>,
+    /// Go on without it; only for what is proven not applied
+    #[arg(long, group = "answer")]
+    pub(crate) skip: bool,
+    /// It stays unknown for ever; the task goes on
+    #[arg(long, group = "answer")]
+    pub(crate) write_off: bool,
+    /// Start nothing new and end
+    #[arg(long, group = "answer")]
+    pub(crate) abort: bool,
+    /// Go on as before
+    #[arg(long, group = "answer")]
+    pub(crate) go_on: bool,
+    /// The target's own id or another reference
+    #[arg(long = "ref", id = "reference", value_name = "TEXT")]
+    pub(crate) reference: Option<String>,
+    /// With --happened: the result for later steps, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub(crate) result: Option<String>,
+    /// Why
+    #[arg(long, default_value = "")]
+    pub(crate) reason: String,
+    /// The page you read it from, as `review show` prints it
+    #[arg(long, value_name = "N")]
+    pub(crate) page: Option<u64>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Tool {
+    /// Tools of a plan, and what we promise for each
+    List {
+        /// The plan file
+        plan: PathBuf,
+    },
+    /// Faults and warnings of a contract, with reasons
+    Lint {
+        /// A contract or plan file
+        file: PathBuf,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Db {
+    /// Make a store
+    Create {
+        /// Mark it as a sandbox, where crash points may be armed
+        #[arg(long)]
+        sandbox: bool,
+    },
+    /// Check everything that can be checked
+    Verify,
+    /// Copy it while it is in use
+    Backup {
+        /// Where to
+        to: PathBuf,
+    },
+    /// Put a backup in place; it starts paused
+    Restore {
+        /// The backup
+        from: PathBuf,
+        /// Replace the store that is there
+        #[arg(long)]
+        force: bool,
+    },
+    /// Go on with a copied or restored store under a new epoch
+    Adopt {
+        /// The original will never run again
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Audit {
+    /// Check the hash chain of every task, offline
+    Verify,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Config {
+    /// Every setting, its value and its origin
+    Show,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Sink {
+    /// tickets, payments, sms or accounts
+    pub(crate) kind: String,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Its own database
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: PathBuf,
+}

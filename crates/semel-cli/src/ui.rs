@@ -1,0 +1,160 @@
+//! How it looks: data on stdout, talk on stderr, colour only where it adds and never alone.
+
+pub(crate) mod log;
+pub(crate) mod progress;
+pub(crate) mod table;
+pub(crate) mod time;
+
+use crate::{fail::Fail, low::Global};
+use owo_colors::{OwoColorize as _, Stream, Style};
+use semel_plan::problem::{Problem, Severity};
+use serde::Serialize;
+use std::io::Write as _;
+
+/// What the terminal and the options allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ui {
+    /// Print JSON.
+    pub(crate) json: bool,
+    /// Say nothing but results and errors.
+    pub(crate) quiet: bool,
+}
+
+impl Ui {
+    pub(crate) const fn of(global: &Global) -> Self {
+        Self { json: global.json, quiet: global.quiet }
+    }
+
+    /// A line of data. A closed pipe is the reader's wish, not an error.
+    pub(crate) fn data(self, text: &str) {
+        drop(writeln!(std::io::stdout(), "{text}"));
+    }
+
+    /// A line of talk.
+    pub(crate) fn say(self, text: &str) {
+        if !self.quiet {
+            drop(writeln!(std::io::stderr(), "{text}"));
+        }
+    }
+
+    /// The value as JSON, for programs.
+    pub(crate) fn print_json<T: Serialize>(self, value: &T) {
+        match serde_json::to_string_pretty(value) {
+            Ok(text) => self.data(&text),
+            Err(e) => self.say(&format!("error[SM9003]: {e}")),
+        }
+    }
+
+    /// JSON or text, as asked.
+    pub(crate) fn show<T: Serialize>(self, value: &T, text: impl FnOnce() -> String) {
+        if self.json { self.print_json(value) } else { self.data(&text()) }
+    }
+
+    /// An error: code, what happened, what to do next; every fault with its place.
+    pub(crate) fn fail(self, fail: &Fail) {
+        if self.json {
+            self.print_json(&fail_json(fail));
+            return;
+        }
+        let out = &mut std::io::stderr();
+        for problem in &fail.problems {
+            drop(writeln!(out, "{}", problem_text(problem)));
+        }
+        let head = format!("error[{}]:", fail.code);
+        let head = head.if_supports_color(Stream::Stderr, |t| t.style(Style::new().red().bold()));
+        drop(writeln!(out, "{head} {}", fail.message));
+        if !fail.fields.is_empty() {
+            drop(writeln!(out, "  differs in: {}", fail.fields.join(", ")));
+        }
+        drop(writeln!(out, "  next: {}", fail.next));
+    }
+
+    /// Warnings of a file.
+    pub(crate) fn warnings(self, warnings: &[Problem]) {
+        for warning in warnings {
+            self.say(&problem_text(warning));
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FailJson<'a> {
+    v: u32,
+    error: &'a str,
+    exit: i32,
+    message: &'a str,
+    next: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    fields: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<ProblemJson<'a>>,
+}
+
+/// A fault as programs see it.
+#[derive(Serialize)]
+pub(crate) struct ProblemJson<'a> {
+    code: &'a str,
+    severity: &'a str,
+    file: &'a str,
+    line: u32,
+    column: u32,
+    path: &'a str,
+    message: &'a str,
+    hint: &'a str,
+}
+
+fn fail_json(fail: &Fail) -> FailJson<'_> {
+    #[expect(clippy::as_conversions, reason = "the discriminants are the exit codes")]
+    let exit = fail.exit as i32;
+    FailJson {
+        v: 1,
+        error: &fail.code,
+        exit,
+        message: &fail.message,
+        next: &fail.next,
+        fields: &fail.fields,
+        problems: fail.problems.iter().map(problem_json).collect(),
+    }
+}
+
+/// A fault for programs.
+pub(crate) fn problem_json(problem: &Problem) -> ProblemJson<'_> {
+    ProblemJson {
+        code: problem.code,
+        severity: word(problem.severity),
+        file: &problem.file,
+        line: problem.span.line,
+        column: problem.span.column,
+        path: &problem.path,
+        message: &problem.message,
+        hint: &problem.hint,
+    }
+}
+
+const fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// `file:line:column: error[CODE]: message` and a hint, as editors and people read it.
+pub(crate) fn problem_text(problem: &Problem) -> String {
+    let place = format!("{}:{}:{}", problem.file, problem.span.line, problem.span.column);
+    let head = format!("{}[{}]", word(problem.severity), problem.code);
+    let hint = if problem.hint.is_empty() { String::new() } else { format!("\n    hint: {}", problem.hint) };
+    let at = if problem.path.is_empty() { String::new() } else { format!(" (at {})", problem.path) };
+    format!("{place}: {head}: {}{at}{hint}", problem.message)
+}
+
+/// A state word with its colour; the word itself says it all.
+pub(crate) fn state(word: &str) -> String {
+    let style = match word {
+        "COMMITTED" | "COMPLETED" | "succeeded" => Style::new().green(),
+        "FAILED" | "failed_final" | "failed_retryable" => Style::new().red(),
+        "UNKNOWN" | "NEEDS_REVIEW" | "unknown" => Style::new().yellow().bold(),
+        "STARTED" | "RUNNING" | "started" => Style::new().cyan(),
+        _ => Style::new(),
+    };
+    word.if_supports_color(Stream::Stdout, |t| t.style(style)).to_string()
+}

@@ -1,0 +1,130 @@
+//! The composition root: store, connectors and engine are put together here and nowhere else.
+
+use crate::{
+    chaos,
+    config::Config,
+    fail::{Exit, Fail},
+    secrets::{OsEntropy, variable},
+};
+use semel_connectors::{EnvFileSecrets, HttpConnector, Options as HttpOptions};
+use semel_engine::{
+    command::{Command, Reply},
+    door::{self, DoorError},
+    engine::Engine,
+};
+use semel_ports::{Store, StoreError};
+use semel_store_sqlite::{OpenOptions, SqliteStore};
+use std::{path::PathBuf, sync::Arc};
+use tokio::task::JoinHandle;
+
+/// This process owns the store and works on it.
+pub(crate) struct Owner {
+    /// The store.
+    pub(crate) store: Arc<SqliteStore>,
+    /// The engine on it.
+    pub(crate) engine: Engine,
+    door: Option<JoinHandle<()>>,
+    door_path: PathBuf,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some(door) = &self.door {
+            door.abort();
+            drop(std::fs::remove_file(&self.door_path));
+        }
+    }
+}
+
+/// Opens the store as its owner, or says who is.
+pub(crate) async fn own(config: &Config) -> Result<Owner, Fail> {
+    let store = Arc::new(SqliteStore::open(&config.store, OpenOptions::default()).await?);
+    arm(&store)?;
+    let secrets = Arc::new(EnvFileSecrets::new(|name: &str| variable(name)));
+    let http = HttpConnector::new(secrets, HttpOptions { crash: chaos::point, ..HttpOptions::default() });
+    let engine =
+        Engine::start(store.clone(), Arc::new(http), Arc::new(OsEntropy), config.options.clone()).await?;
+    let door_path = door::path_of(&config.store);
+    Ok(Owner { store, engine, door: None, door_path })
+}
+
+/// Arms a crash point, on a sandbox only.
+fn arm(store: &SqliteStore) -> Result<(), Fail> {
+    semel_store_sqlite::set_crash_hook(chaos::point);
+    let Some(text) = variable("SEMEL_CHAOS") else { return Ok(()) };
+    if !store.is_sandbox() {
+        let next = "make a sandbox: `semel db create --sandbox --store FILE`";
+        return Err(Fail::new(Exit::NotAllowed, "SM1013", "SEMEL_CHAOS is set, but this store is not a sandbox", next));
+    }
+    chaos::arm(&text).map_err(|e| Fail::new(Exit::Usage, "SM1013", e, "name one of the crash points"))
+}
+
+impl Owner {
+    /// Opens the door for other shells.
+    pub(crate) fn open_door(&mut self) {
+        let (engine, path) = (self.engine.clone(), self.door_path.clone());
+        self.door = Some(tokio::spawn(async move {
+            if let Err(e) = door::serve(engine, &path).await {
+                tracing::warn!("other shells cannot reach this process: {e}");
+            }
+        }));
+    }
+}
+
+/// A reader of the store, beside whoever owns it.
+pub(crate) async fn read(config: &Config) -> Result<Arc<dyn Store>, Fail> {
+    if !config.store.exists() {
+        let message = format!("there is no store at {}", config.store.display());
+        let next = "name one with --store, or make one by running a plan";
+        return Err(Fail::new(Exit::Store, "SM2010", message, next));
+    }
+    Ok(Arc::new(SqliteStore::open_read_only(&config.store).await?))
+}
+
+/// Whether another process owns the store and answers at its door.
+pub(crate) async fn has_owner(config: &Config) -> bool {
+    door::call(&door::path_of(&config.store), &Command::Ping).await.is_ok()
+}
+
+/// Carries out a command: by the owner if there is one, else by taking the store for a moment.
+pub(crate) async fn command(config: &Config, command: Command) -> Result<Reply, Fail> {
+    let reply = match door::call(&door::path_of(&config.store), &command).await {
+        Ok(reply) => reply,
+        Err(DoorError::Closed(_)) => alone(config, command).await?,
+        Err(e @ DoorError::Lost(_)) => {
+            let next = "run the same command again; repeating it is safe";
+            return Err(Fail::new(Exit::Store, "SM2011", e.to_string(), next));
+        }
+    };
+    match reply {
+        Reply::Refused(refused) => Err(refused.into()),
+        reply => Ok(reply),
+    }
+}
+
+async fn alone(config: &Config, command: Command) -> Result<Reply, Fail> {
+    read(config).await?;
+    let owner = own(config).await?;
+    let reply = owner.engine.execute(command).await;
+    end(&owner).await?;
+    Ok(reply)
+}
+
+/// Ends this life's session, so that its tasks are claimable at once.
+async fn end(owner: &Owner) -> Result<(), StoreError> {
+    owner.store.end_session(owner.engine.session()).await
+}
+
+/// Submits by the owner; without one the store is taken for a moment and may be made.
+pub(crate) async fn submit(config: &Config, command: Command) -> Result<Reply, Fail> {
+    if has_owner(config).await {
+        return self::command(config, command).await;
+    }
+    let owner = own(config).await?;
+    let reply = owner.engine.execute(command).await;
+    end(&owner).await?;
+    match reply {
+        Reply::Refused(refused) => Err(refused.into()),
+        reply => Ok(reply),
+    }
+}

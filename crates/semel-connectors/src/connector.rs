@@ -1,0 +1,221 @@
+//! The HTTP connector: one call, one physical request, one report.
+//!
+//! Invariant: every path that handed over no byte reports *not sent*, and every other one without a full answer
+//! reports *lost*; which of the two is decided by the counter alone, never by the name of an error.
+
+use crate::{
+    frozen,
+    obstacle::Obstacle,
+    options::{HttpOptions, Point},
+    redact::Witness,
+    window::Window,
+    wire::{
+        dial::{Place, dial},
+        exchange::{Broken, exchange},
+        gauge::{Leg, Seen},
+        link::Link,
+        pool::Pool,
+        prepare::{Prepared, prepare},
+        tls::Trust,
+    },
+};
+use semel_kernel::{
+    outcome::{Stored, UnknownCause},
+    time::Millis,
+};
+use semel_ports::{
+    connector::{Answer, Connector, Question, Report, Transport},
+    outside::Secrets,
+    receipt::CallPermit,
+    request::{Fills, HttpRequest},
+};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+/// A boxed future, as `async_trait` writes it.
+type Boxed<'a> = Pin<Box<dyn Future<Output = Report> + Send + 'a>>;
+
+/// Speaks HTTP/1.1 to targets. Never repeats a request, never follows a redirect, knows no proxy.
+pub struct HttpConnector {
+    secrets: Arc<dyn Secrets>,
+    options: HttpOptions,
+    trust: Trust,
+    pool: Pool,
+}
+
+/// One call.
+struct Order {
+    request: Result<HttpRequest, Obstacle>,
+    key: String,
+    fence: String,
+    window: Window,
+    /// Reached first, with nothing handed over.
+    before: Point,
+    /// Reached when the request has left whole.
+    left: Option<Point>,
+    /// Reached when the answer was read whole.
+    after: Point,
+}
+
+impl HttpConnector {
+    /// A connector that resolves references through `secrets`.
+    #[must_use]
+    pub fn new(secrets: Arc<dyn Secrets>, options: HttpOptions) -> Self {
+        let pool = Pool::new(options.idle, options.idle_ms);
+        Self { secrets, options, trust: Trust::default(), pool }
+    }
+
+    /// Sends an effect whose frozen request lay in the artifact store and was fetched by the caller. Otherwise as
+    /// [`Connector::send`]; time counts from this call, not from the first poll.
+    pub fn send_frozen(
+        &self,
+        permit: CallPermit,
+        request: HttpRequest,
+        now: Millis,
+    ) -> impl Future<Output = Report> + Send + '_ {
+        self.call(self.send_order(&permit, Ok(request), now))
+    }
+
+    // Takes the permit by reference, but only from those that consume it.
+    fn send_order(&self, permit: &CallPermit, request: Result<HttpRequest, Obstacle>, now: Millis) -> Order {
+        Order {
+            request,
+            key: permit.key().to_owned(),
+            fence: permit.generation().to_string(),
+            window: Window::for_send(&self.options.clock, now, permit.send_by(), permit.timeout_ms()),
+            before: self.point("call.before_send"),
+            left: Some(self.point("call.after_send")),
+            after: self.point("call.after_answer"),
+        }
+    }
+
+    fn question_order(&self, question: Question) -> Order {
+        Order {
+            window: Window::for_question(&self.options.clock, question.timeout_ms),
+            request: Ok(question.request),
+            key: question.key,
+            fence: question.fence,
+            before: self.point("probe.before"),
+            left: None,
+            after: self.point("probe.after"),
+        }
+    }
+
+    fn point(&self, name: &'static str) -> Point {
+        Point { call: self.options.crash, name }
+    }
+
+    async fn call(&self, order: Order) -> Report {
+        order.before.reach();
+        let secrets = Witness::of(&*self.secrets);
+        let fills = Fills { key: &order.key, fence: &order.fence, secrets: &secrets };
+        let prepared = order.request.and_then(|request| prepare(&request, &fills, &self.options));
+        let report = match prepared {
+            Ok(prepared) => self.over_a_link(prepared, &order.window, order.left).await,
+            Err(obstacle) => not_sent(&obstacle),
+        };
+        if matches!(report.transport, Transport::Answered(_)) {
+            order.after.reach();
+        }
+        redacted(report, &secrets)
+    }
+
+    async fn over_a_link(&self, prepared: Prepared, window: &Window, left: Option<Point>) -> Report {
+        let Prepared { place, body_bytes, request } = prepared;
+        let mut link = match self.link(&place, window).await {
+            Ok(link) => link,
+            Err(obstacle) => return not_sent(&obstacle),
+        };
+        link.meter.open(Leg { window: window.clone(), body_bytes, left });
+        let result = tokio::select! {
+            // An answer that is there is heard, even when the time is over.
+            biased;
+            result = exchange(&mut link, request, self.options.response_bytes) => result,
+            () = window.over(window.give_up) => Err(timed_out()),
+        };
+        let seen = link.meter.seen();
+        let report = report(&place, result, seen);
+        if matches!(report.transport, Transport::Answered(_)) && link.rest().await {
+            self.pool.put(place, link, self.options.clock.ms());
+        }
+        report
+    }
+
+    async fn link(&self, place: &Place, window: &Window) -> Result<Link, Obstacle> {
+        if let Some(link) = self.pool.take(place, self.options.clock.ms()) {
+            return Ok(link);
+        }
+        tokio::select! {
+            biased;
+            link = dial(place, &self.trust, &self.options) => link,
+            () = window.over(window.send_by) => Err(Obstacle::Late { before: "the connection stood" }),
+        }
+    }
+}
+
+impl Connector for HttpConnector {
+    // Written out instead of `async fn`, so that the time counts from the call and not from the first poll.
+    fn send<'life0, 'async_trait>(&'life0 self, permit: CallPermit, now: Millis) -> Boxed<'async_trait>
+    where
+        'life0: 'async_trait,
+        Self: 'async_trait,
+    {
+        let request = match permit.request() {
+            Stored::Inline(stored) => frozen::read(stored),
+            Stored::Artifact(lies) => Err(Obstacle::Request(format!(
+                "it lies in the artifact store under {} and was not fetched",
+                lies.hash
+            ))),
+        };
+        Box::pin(self.call(self.send_order(&permit, request, now)))
+    }
+
+    fn ask<'life0, 'async_trait>(&'life0 self, question: Question) -> Boxed<'async_trait>
+    where
+        'life0: 'async_trait,
+        Self: 'async_trait,
+    {
+        Box::pin(self.call(self.question_order(question)))
+    }
+}
+
+impl fmt::Debug for HttpConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpConnector").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+fn not_sent(obstacle: &Obstacle) -> Report {
+    Report { transport: Transport::NotSent { cause: obstacle.cause() }, bytes_out: 0, late_ms: 0 }
+}
+
+fn timed_out() -> Broken {
+    Broken { cause: UnknownCause::Timeout, detail: "no full answer came in time".to_owned() }
+}
+
+fn report(place: &Place, result: Result<Answer, Broken>, seen: Seen) -> Report {
+    let transport = match result {
+        _ if seen.held_back => return not_sent(&Obstacle::Late { before: "the first byte left" }),
+        _ if seen.handed == 0 => return not_sent(&untouched(place, result.err())),
+        Ok(answer) => Transport::Answered(answer),
+        Err(Broken { cause, detail }) => {
+            let detail = format!("{detail} ({} request bytes were handed over)", seen.handed);
+            Transport::Lost { cause, detail }
+        }
+    };
+    Report { transport, bytes_out: seen.handed, late_ms: seen.late_ms }
+}
+
+fn untouched(place: &Place, broken: Option<Broken>) -> Obstacle {
+    let cause = broken.map_or_else(|| "it answered before it was asked".to_owned(), |b| b.detail);
+    Obstacle::Unreachable { place: place.to_string(), cause: format!("{cause}, before the first byte") }
+}
+
+fn redacted(mut report: Report, secrets: &Witness<'_>) -> Report {
+    match &mut report.transport {
+        Transport::NotSent { cause: text } | Transport::Lost { detail: text, .. } => {
+            *text = secrets.redact(text)
+        }
+        Transport::Answered(_) => (),
+    }
+    report
+}

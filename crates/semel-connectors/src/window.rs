@@ -1,0 +1,70 @@
+//! The time one request has: store time, measured on from the call by a clock that runs during suspend.
+//!
+//! Invariant: store time is never asked for again; it is the moment of the call plus what the clock measured since.
+
+use crate::clock::BootClock;
+use semel_kernel::time::Millis;
+use std::{fmt, sync::Arc, time::Duration};
+
+/// Milliseconds after which a sleep looks at the clock again: timers stand still during suspend, the clock does not.
+const GLANCE_MS: i64 = 500;
+
+/// From the call to the moment it is given up.
+#[derive(Clone)]
+pub(crate) struct Window {
+    clock: Arc<dyn BootClock>,
+    entered_ms: i64,
+    now: Millis,
+    /// The first byte leaves at or before this moment, or never.
+    pub(crate) send_by: Millis,
+    /// The answer is waited for up to this moment.
+    pub(crate) give_up: Millis,
+}
+
+impl Window {
+    /// For a send: opens now, at store time `now`.
+    pub(crate) fn for_send(
+        clock: &Arc<dyn BootClock>,
+        now: Millis,
+        send_by: Millis,
+        timeout_ms: i64,
+    ) -> Self {
+        let entered_ms = clock.ms();
+        Self { clock: Arc::clone(clock), entered_ms, now, send_by, give_up: send_by.plus(timeout_ms) }
+    }
+
+    /// For a question: opens now, and one time-out spans connecting and answering.
+    pub(crate) fn for_question(clock: &Arc<dyn BootClock>, timeout_ms: i64) -> Self {
+        Self::for_send(clock, Millis(0), Millis(timeout_ms), 0)
+    }
+
+    fn at(&self) -> Millis {
+        self.now.plus(self.clock.ms().saturating_sub(self.entered_ms))
+    }
+
+    /// Milliseconds by which `send_by` is over; 0 when it is not.
+    pub(crate) fn late_ms(&self) -> i64 {
+        self.at().since(self.send_by).max(0)
+    }
+
+    /// Ends as soon as `moment` is over.
+    pub(crate) async fn over(&self, moment: Millis) {
+        loop {
+            let left = moment.since(self.at());
+            if left < 0 {
+                return;
+            }
+            let nap = left.saturating_add(1).min(GLANCE_MS).unsigned_abs();
+            tokio::time::sleep(Duration::from_millis(nap)).await;
+        }
+    }
+}
+
+impl fmt::Debug for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Window")
+            .field("now", &self.now)
+            .field("send_by", &self.send_by)
+            .finish_non_exhaustive()
+    }
+}

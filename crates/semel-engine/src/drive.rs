@@ -1,0 +1,275 @@
+//! The driver of one task: carries out what its machine wants, and feeds back what was done. Thin on purpose.
+
+use crate::{
+    engine::{Inner, Nudge, Progress},
+    machine::{Completion, Io, Machine},
+    share,
+};
+use semel_kernel::{id::TaskId, json::Json, limit, outcome::Stored, review::ReviewCause, time::Millis};
+use semel_ports::{
+    CallPermit, Claim, CommitError, Created, Creation, HttpRequest, Receipt, Report, StoreError, Transport,
+    Turn,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::mpsc, task::JoinSet};
+
+/// Works on a claimed task until it ends, waits, or is lost.
+pub(crate) async fn claimed(inner: &Arc<Inner>, claim: Claim, nudges: mpsc::UnboundedReceiver<Nudge>) {
+    let task = claim.task.clone();
+    if let Err(error) = work(inner, claim, nudges).await {
+        tracing::error!(task = %task, code = error.code(), "{error}; next: {}", error.next());
+    }
+}
+
+async fn work(
+    inner: &Arc<Inner>,
+    claim: Claim,
+    nudges: mpsc::UnboundedReceiver<Nudge>,
+) -> Result<(), StoreError> {
+    let task = inner.store.load(&claim.task).await?.into_task()?;
+    if claim.claims > limit::CLAIMS_WITHOUT_PROGRESS {
+        let cause = ReviewCause::NoProgress { claims: claim.claims };
+        return give_to_person(inner, &claim, cause).await;
+    }
+    let plan = match inner.catalog.plan(inner.store.as_ref(), task.plan.hash).await {
+        Ok(plan) => plan,
+        Err(crate::catalog::CatalogError::Store(e)) => return Err(e),
+        Err(crate::catalog::CatalogError::Missing(what)) => {
+            return give_to_person(inner, &claim, ReviewCause::VersionMissing { what }).await;
+        }
+    };
+    let mut machine = Machine::claimed(task, plan, inner.session.clone(), claim.generation);
+    let io = machine.on(&inner.moment()?, Completion::Tick);
+    pump(inner, &claim.task, machine, io, nudges, None).await
+}
+
+/// Opens a review in the owner's name and gives the task back.
+async fn give_to_person(inner: &Arc<Inner>, claim: &Claim, cause: ReviewCause) -> Result<(), StoreError> {
+    let input = semel_kernel::input::Input::NeedPerson { cause };
+    if let Err(refused) = inner.amend(&claim.task, input).await {
+        tracing::warn!(task = %claim.task, code = refused.code, "{}", refused.message);
+    }
+    inner.store.release(&claim.task, claim.generation, None).await.map(drop)
+}
+
+/// Called once, with the answer to the creation.
+pub(crate) type OnCreated = tokio::sync::oneshot::Sender<Result<Answered, CommitError>>;
+
+/// The answer to a creation, without the receipt, which the machine needs.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    New,
+    Exists { task: TaskId, digest: semel_kernel::hash::Hash },
+}
+
+/// Runs a machine until it stops.
+pub(crate) async fn pump(
+    inner: &Arc<Inner>,
+    task: &TaskId,
+    mut machine: Machine,
+    io: Vec<Io>,
+    mut nudges: mpsc::UnboundedReceiver<Nudge>,
+    mut on_created: Option<OnCreated>,
+) -> Result<(), StoreError> {
+    let mut running: JoinSet<Completion> = JoinSet::new();
+    let mut wake = Millis::MAX;
+    let mut stop = begin(inner, task, io, &mut running, &mut wake);
+    while !stop || !running.is_empty() {
+        let done = tokio::select! {
+            Some(done) = running.join_next() => match done {
+                Ok(done) => done,
+                Err(e) => return Err(StoreError::Closed(format!("a call of the driver ended: {e}"))),
+            },
+            Some(nudge) = nudges.recv(), if !stop => match nudge {
+                Nudge::Changed => Completion::Nudged,
+                Nudge::Drain => Completion::Drain,
+            },
+            () = until(inner, wake), if !stop => {
+                wake = Millis::MAX;
+                Completion::Tick
+            }
+        };
+        let done = tell_creator(done, &mut on_created);
+        let io = machine.on(&inner.moment()?, done);
+        stop |= begin(inner, task, io, &mut running, &mut wake);
+    }
+    Ok(())
+}
+
+/// The submitter is told as soon as the creation is durable, not when the task is done.
+fn tell_creator(done: Completion, on_created: &mut Option<OnCreated>) -> Completion {
+    if let Completion::Created(result) = &done
+        && let Some(creator) = on_created.take()
+    {
+        let told = match result {
+            Ok(Created::New(_)) => Ok(Answered::New),
+            Ok(Created::Exists { task, digest }) => {
+                Ok(Answered::Exists { task: task.clone(), digest: *digest })
+            }
+            Err(e) => Err(e.clone()),
+        };
+        drop(creator.send(told));
+    }
+    done
+}
+
+async fn until(inner: &Arc<Inner>, at: Millis) {
+    if at == Millis::MAX {
+        std::future::pending::<()>().await;
+    }
+    let pause = at.since(inner.store.now().at).max(0);
+    tokio::time::sleep(Duration::from_millis(u64::try_from(pause).unwrap_or(0))).await;
+}
+
+/// Starts what the machine wants; `true` when it wants to stop.
+fn begin(
+    inner: &Arc<Inner>,
+    task: &TaskId,
+    io: Vec<Io>,
+    running: &mut JoinSet<Completion>,
+    wake: &mut Millis,
+) -> bool {
+    let mut stop = false;
+    for io in io {
+        let inner = Arc::clone(inner);
+        let task = task.clone();
+        match io {
+            Io::Stop => stop = true,
+            Io::WakeAt(at) => *wake = at,
+            Io::Create(creation) => drop(running.spawn(create(inner, *creation))),
+            Io::Commit(turn) => drop(running.spawn(commit(inner, *turn))),
+            Io::Reload => drop(running.spawn(reload(inner, task))),
+            Io::Send(permit) => drop(running.spawn(send(inner, permit))),
+            Io::Ask { op, asking, question } => {
+                running.spawn(async move {
+                    let asked_at = inner.store.now().at;
+                    let report = inner.connector.ask(*question).await;
+                    Completion::Asked { op, asking, asked_at, report }
+                });
+            }
+            Io::Fetch(hash) => drop(running.spawn(async move {
+                let value = fetch(&inner, hash).await;
+                Completion::Fetched { hash, value }
+            })),
+            Io::Share { step, call } => drop(running.spawn(async move {
+                let result = share::find_or_create(&inner, &task, &call).await;
+                Completion::Shared { step, result }
+            })),
+            Io::Watch { step, task: other } => drop(running.spawn(async move {
+                inner.wait_for(task, other.clone());
+                let settlement = share::settlement(&inner, &other).await;
+                Completion::Watched { step, settlement }
+            })),
+            Io::Release { generation, due } => drop(running.spawn(async move {
+                if let Err(e) = inner.store.release(&task, generation, due).await {
+                    tracing::warn!(task = %task, code = e.code(), "could not give the task back: {e}");
+                }
+                Completion::Nudged
+            })),
+            Io::File(facts) => drop(running.spawn(async move {
+                for fact in facts {
+                    if let Err(refused) = inner.amend(&task, fact).await {
+                        tracing::warn!(task = %task, code = refused.code, "evidence: {}", refused.message);
+                    }
+                }
+                Completion::Nudged
+            })),
+        }
+    }
+    stop
+}
+
+/// Repeats the very same turn while the store says that it may pass: full, busy, read-only. Nothing is sent meanwhile.
+async fn patient<T, F>(inner: &Inner, mut write: impl FnMut() -> F) -> Result<T, CommitError>
+where
+    F: Future<Output = Result<T, CommitError>>,
+{
+    let mut pause_ms = 20;
+    loop {
+        match write().await {
+            Err(CommitError::Store(e)) if e.passes() && !inner.is_draining() => {
+                tracing::warn!(
+                    code = e.code(),
+                    "nothing is sent until the store can be written: {e}; next: {}",
+                    e.next()
+                );
+                tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                pause_ms = (pause_ms * 2).min(2_000);
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn create(inner: Arc<Inner>, creation: Creation) -> Completion {
+    let progress = Progress::of(&creation.turn);
+    let result = patient(&inner, || inner.store.create(creation.clone())).await;
+    if matches!(result, Ok(Created::New(_))) {
+        inner.tell(progress);
+    }
+    Completion::Created(result)
+}
+
+async fn commit(inner: Arc<Inner>, turn: Turn) -> Completion {
+    let progress = Progress::of(&turn);
+    let result: Result<Receipt, CommitError> = patient(&inner, || inner.store.commit(turn.clone())).await;
+    if result.is_ok() {
+        inner.tell(progress);
+    }
+    Completion::Committed(result)
+}
+
+async fn reload(inner: Arc<Inner>, task: TaskId) -> Completion {
+    loop {
+        match inner.store.load(&task).await.and_then(semel_ports::Loaded::into_task) {
+            Ok(task) => return Completion::Loaded(Box::new(task)),
+            Err(e) if e.passes() => tokio::time::sleep(Duration::from_millis(100)).await,
+            Err(e) => {
+                let error = CommitError::Store(e);
+                return Completion::Committed(Err(error));
+            }
+        }
+    }
+}
+
+/// The frozen bytes may lie in the artifact store; the permit is used up either way.
+async fn send(inner: Arc<Inner>, permit: CallPermit) -> Completion {
+    let (op, attempt) = (permit.op().clone(), permit.attempt());
+    let request = match permit.request() {
+        Stored::Inline(json) => read_request(json),
+        Stored::Artifact(at) => match fetch(&inner, at.hash).await {
+            Some(json) => read_request(&json),
+            None => Err("the frozen request is not in the artifact store".to_owned()),
+        },
+    };
+    let report = match request {
+        Ok(request) => inner.connector.send(permit, request, inner.store.now().at).await,
+        Err(cause) => not_sent(cause),
+    };
+    Completion::Answered { op, attempt, report }
+}
+
+fn not_sent(cause: String) -> Report {
+    Report { transport: Transport::NotSent { cause }, bytes_out: 0, late_ms: 0 }
+}
+
+fn read_request(json: &Json) -> Result<HttpRequest, String> {
+    serde_json::from_str(&json.canonical()).map_err(|e| format!("the frozen request cannot be read: {e}"))
+}
+
+async fn fetch(inner: &Inner, hash: semel_kernel::hash::Hash) -> Option<Json> {
+    let bytes = inner.store.artifact(hash).await.ok()?;
+    Json::parse(&String::from_utf8(bytes).ok()?).ok()
+}
+
+impl Progress {
+    pub(crate) fn of(turn: &Turn) -> Self {
+        Self {
+            task: turn.task.clone(),
+            phase: turn.projection.task.phase,
+            version: turn.version(),
+            at: turn.at,
+            events: Arc::new(turn.events.clone()),
+        }
+    }
+}

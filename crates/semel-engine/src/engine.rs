@@ -1,0 +1,343 @@
+//! The engine: claims tasks, runs a machine for each, and hands over when it drains.
+//!
+//! Invariant: it holds at most `slots` tasks at once; waiting tasks hold none. Draining begins nothing more, waits for
+//! what was sent up to its time-out, and gives everything back.
+
+use crate::{catalog::Catalog, drive, ids, machine::Moment};
+use semel_kernel::{
+    event::Event,
+    id::{SessionId, TaskId, TurnId},
+    task::Phase,
+    time::Millis,
+};
+use semel_ports::{Claim, Connector, Entropy, Store, StoreError};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast, mpsc, watch};
+
+/// How an engine works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Tasks worked on at once.
+    pub slots: u32,
+    /// Milliseconds a session's lease lasts.
+    pub lease_ms: i64,
+    /// Milliseconds between two renewals.
+    pub renew_ms: i64,
+    /// Milliseconds by which the lease is taken to end earlier.
+    pub margin_ms: i64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { slots: 256, lease_ms: 15_000, renew_ms: 5_000, margin_ms: 3_000 }
+    }
+}
+
+/// A turn became durable; for those who watch.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// The task.
+    pub task: TaskId,
+    /// Its phase after the turn.
+    pub phase: Phase,
+    /// Its version after the turn.
+    pub version: u64,
+    /// Store time of the turn.
+    pub at: Millis,
+    /// What happened.
+    pub events: Arc<Vec<Event>>,
+}
+
+/// What a machine's driver is told from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nudge {
+    /// Somebody else wrote to the task.
+    Changed,
+    /// The process drains.
+    Drain,
+}
+
+/// A store, its connectors, and the tasks in hand.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) connector: Arc<dyn Connector>,
+    entropy: Arc<dyn Entropy>,
+    pub(crate) catalog: Catalog,
+    pub(crate) session: SessionId,
+    pub(crate) options: Options,
+    pub(crate) slots: Arc<Semaphore>,
+    active: Mutex<HashMap<TaskId, mpsc::UnboundedSender<Nudge>>>,
+    waiters: Mutex<HashMap<TaskId, HashSet<TaskId>>>,
+    wanted: Mutex<Vec<TaskId>>,
+    lease_until: Mutex<Millis>,
+    bell: Notify,
+    idle: Notify,
+    progress: broadcast::Sender<Progress>,
+    drain: watch::Sender<bool>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// Starts a session on a store. Claims nothing until [`Self::run`].
+    ///
+    /// # Errors
+    /// [`StoreError`] when the session cannot be registered.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        connector: Arc<dyn Connector>,
+        entropy: Arc<dyn Entropy>,
+        options: Options,
+    ) -> Result<Self, StoreError> {
+        let session = ids::session(entropy.bits()).map_err(|e| StoreError::Limit(e.to_string()))?;
+        let asked_at = store.now().at;
+        store.start_session(&session, options.lease_ms).await?;
+        let slots = Arc::new(Semaphore::new(options.slots as usize));
+        let lease_until = Mutex::new(asked_at.plus(options.lease_ms));
+        let inner = Inner {
+            store,
+            connector,
+            entropy,
+            catalog: Catalog::default(),
+            session,
+            slots,
+            active: Mutex::default(),
+            waiters: Mutex::default(),
+            wanted: Mutex::default(),
+            lease_until,
+            bell: Notify::new(),
+            idle: Notify::new(),
+            progress: broadcast::channel(4_096).0,
+            drain: watch::channel(false).0,
+            options,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Claims and works until [`Self::drain`]; then hands over and returns.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store is lost for good; what was acknowledged is safe.
+    pub async fn run(&self) -> Result<(), StoreError> {
+        let renewing = tokio::spawn(renew(Arc::clone(&self.inner)));
+        let result = self.schedule().await;
+        self.hand_over().await;
+        renewing.abort();
+        self.inner.store.end_session(&self.inner.session).await.or(result)
+    }
+
+    async fn schedule(&self) -> Result<(), StoreError> {
+        let mut drain = self.inner.drain.subscribe();
+        while !*drain.borrow() {
+            let claims = match self.claim().await {
+                Ok(claims) => claims,
+                Err(e) if e.passes() => {
+                    tracing::warn!(code = e.code(), "{e}; next: {}", e.next());
+                    Vec::new()
+                }
+                Err(e) => return Err(e),
+            };
+            let more = claims.len() >= CLAIMS;
+            for (claim, slot) in claims {
+                self.inner.drive(claim, slot);
+            }
+            if !more {
+                tokio::select! {
+                    () = self.inner.bell.notified() => {}
+                    () = self.inner.until_due() => {}
+                    _ = drain.changed() => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes as many due tasks as there are slots, wanted ones first.
+    async fn claim(&self) -> Result<Vec<(Claim, OwnedSemaphorePermit)>, StoreError> {
+        let inner = &self.inner;
+        let mut taken = Vec::new();
+        let wanted: Vec<TaskId> = std::mem::take(&mut *locked(&inner.wanted));
+        for task in wanted {
+            let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { break };
+            if let Some(claim) = inner.store.claim_task(&inner.session, &task).await? {
+                taken.push((claim, slot));
+            }
+        }
+        let free = inner.slots.available_permits().min(CLAIMS);
+        if free == 0 {
+            return Ok(taken);
+        }
+        let claims = inner.store.claim(&inner.session, u32::try_from(free).unwrap_or(1)).await?;
+        for claim in claims {
+            match Arc::clone(&inner.slots).try_acquire_owned() {
+                Ok(slot) => taken.push((claim, slot)),
+                Err(_) => {
+                    inner.store.release(&claim.task, claim.generation, Some(inner.store.now().at)).await?;
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Begins nothing more; waits for what was sent.
+    pub fn drain(&self) {
+        self.inner.drain.send_replace(true);
+        for nudge in locked(&self.inner.active).values() {
+            drop(nudge.send(Nudge::Drain));
+        }
+    }
+
+    async fn hand_over(&self) {
+        self.drain();
+        loop {
+            let idle = self.inner.idle.notified();
+            if locked(&self.inner.active).is_empty() {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    /// Turns as they become durable. A slow reader misses some and reads the store instead.
+    #[must_use]
+    pub fn progress(&self) -> broadcast::Receiver<Progress> {
+        self.inner.progress.subscribe()
+    }
+
+    /// No task is in hand.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        locked(&self.inner.active).is_empty()
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+
+    /// This life's session.
+    #[must_use]
+    pub fn session(&self) -> &SessionId {
+        &self.inner.session
+    }
+}
+
+/// Tasks claimed at once.
+const CLAIMS: usize = 64;
+
+/// One statement, however many tasks are held. A lease that is lost is found out by the next commit, which is fenced.
+async fn renew(inner: Arc<Inner>) {
+    let pause = Duration::from_millis(u64::try_from(inner.options.renew_ms).unwrap_or(5_000));
+    loop {
+        tokio::time::sleep(pause).await;
+        let asked_at = inner.store.now().at;
+        match inner.store.renew_session(&inner.session, inner.options.lease_ms).await {
+            Ok(true) => *locked(&inner.lease_until) = asked_at.plus(inner.options.lease_ms),
+            Ok(false) => {
+                tracing::warn!(session = %inner.session, "the lease was lost; its tasks may have new owners")
+            }
+            Err(e) => {
+                tracing::warn!(code = e.code(), "the lease could not be renewed: {e}; next: {}", e.next())
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Store time, chance, and what is left of the lease.
+    pub(crate) fn moment(&self) -> Result<Moment, StoreError> {
+        let now = self.store.now();
+        let bits = self.entropy.bits();
+        let turn = self.turn_id()?;
+        let left = locked(&self.lease_until).since(now.at).saturating_sub(self.options.margin_ms);
+        let draw = u32::try_from(bits & u128::from(u32::MAX)).unwrap_or(0);
+        Ok(Moment { now, draw, turn, lease_left_ms: left.max(0) })
+    }
+
+    pub(crate) fn turn_id(&self) -> Result<TurnId, StoreError> {
+        ids::turn(self.entropy.bits()).map_err(|e| StoreError::Limit(e.to_string()))
+    }
+
+    pub(crate) fn random(&self) -> u128 {
+        self.entropy.bits()
+    }
+
+    pub(crate) fn drive(self: &Arc<Self>, claim: Claim, slot: OwnedSemaphorePermit) {
+        let nudges = self.enter(&claim.task);
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            let task = claim.task.clone();
+            drive::claimed(&inner, claim, nudges).await;
+            inner.leave(&task);
+            drop(slot);
+            inner.bell.notify_one();
+        });
+    }
+
+    pub(crate) fn enter(&self, task: &TaskId) -> mpsc::UnboundedReceiver<Nudge> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        if *self.drain.borrow() {
+            drop(sender.send(Nudge::Drain));
+        }
+        locked(&self.active).insert(task.clone(), sender);
+        receiver
+    }
+
+    pub(crate) fn leave(&self, task: &TaskId) {
+        locked(&self.active).remove(task);
+        self.idle.notify_waiters();
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        *self.drain.borrow()
+    }
+
+    /// Tells a machine that somebody else wrote to its task, and the scheduler that something may be due.
+    pub(crate) fn nudge(&self, task: &TaskId) {
+        if let Some(sender) = locked(&self.active).get(task) {
+            drop(sender.send(Nudge::Changed));
+        }
+        self.bell.notify_one();
+    }
+
+    pub(crate) fn ring(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Remembers who waits for a task, so that its end wakes them before their timer does.
+    pub(crate) fn wait_for(&self, waiter: TaskId, task: TaskId) {
+        locked(&self.waiters).entry(task).or_default().insert(waiter);
+    }
+
+    /// A turn is durable: tell those who watch, and wake those who wait for the task's end.
+    pub(crate) fn tell(&self, progress: Progress) {
+        if progress.phase.is_end() {
+            let waiters = locked(&self.waiters).remove(&progress.task);
+            locked(&self.wanted).extend(waiters.into_iter().flatten());
+            self.bell.notify_one();
+        }
+        drop(self.progress.send(progress));
+    }
+
+    async fn until_due(&self) {
+        let due = self.store.next_due().await.ok().flatten();
+        let now = self.store.now().at;
+        let pause = due.map_or(IDLE_MS, |at| at.since(now).clamp(1, IDLE_MS));
+        tokio::time::sleep(Duration::from_millis(u64::try_from(pause).unwrap_or(1))).await;
+    }
+}
+
+/// Milliseconds after which the scheduler looks again although nothing is due.
+const IDLE_MS: i64 = 1_000;

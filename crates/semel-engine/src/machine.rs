@@ -1,0 +1,415 @@
+//! The machine of one task: completions in, IO out. It owns the folded task while it holds the lease.
+//!
+//! Nothing asynchronous happens while state changes: each completion is turned into facts, the facts into one turn,
+//! and the turn into one commit. Calls leave only with the permits of a durable turn. Because all of this is plain
+//! data, a simulator can interleave, crash, delay, repeat and lose any of it.
+//!
+//! Invariant: facts (answers, look-ups, outcomes of others) survive a lost race: they are taken again after a reload,
+//! and filed as evidence when this owner was fenced.
+
+mod facts;
+mod turn;
+
+use semel_kernel::{
+    hash::Hash,
+    id::{OperationId, SessionId, StepName, TaskId, TurnId},
+    input::{Ctx, Input, Settlement},
+    json::Json,
+    outcome::Stored,
+    task::Task,
+    time::{Generation, Millis, Now},
+};
+use semel_plan::plan::PlanDoc;
+use semel_plan::resolve::SharedCall;
+use semel_ports::{Artifact, CallPermit, CommitError, Created, Creation, Question, Receipt, Report, Turn};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+/// Time, chance and the lease, as arguments.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Store time.
+    pub now: Now,
+    /// A random number.
+    pub draw: u32,
+    /// A fresh id, in case this moment closes a turn.
+    pub turn: TurnId,
+    /// Milliseconds that the owner's lease has left, less its margin.
+    pub lease_left_ms: i64,
+}
+
+impl Moment {
+    const fn ctx(&self) -> Ctx {
+        Ctx { now: self.now, draw: self.draw }
+    }
+}
+
+/// Which question is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asking {
+    /// The target's state before the first send.
+    Precheck,
+    /// Whether it happened.
+    Probe,
+}
+
+/// What the machine wants done.
+#[derive(Debug)]
+pub enum Io {
+    /// Create the task.
+    Create(Box<Creation>),
+    /// Commit a turn.
+    Commit(Box<Turn>),
+    /// Load the task again: somebody else wrote to it.
+    Reload,
+    /// Make a physical request.
+    Send(CallPermit),
+    /// Ask the target.
+    Ask {
+        /// The operation.
+        op: OperationId,
+        /// Which question.
+        asking: Asking,
+        /// The request.
+        question: Box<Question>,
+    },
+    /// Read a body from the artifact store.
+    Fetch(Hash),
+    /// Create the task of a tenant-scoped operation if it is absent, or find it.
+    Share {
+        /// The step that needs it.
+        step: StepName,
+        /// The call.
+        call: Box<SharedCall>,
+    },
+    /// Tell when another task has settled, or after a while.
+    Watch {
+        /// The step that waits.
+        step: StepName,
+        /// The other task.
+        task: TaskId,
+    },
+    /// Look again at that moment.
+    WakeAt(Millis),
+    /// Give the task back without a turn, due again then.
+    Release {
+        /// Under which token.
+        generation: Generation,
+        /// When it is due again.
+        due: Option<Millis>,
+    },
+    /// File facts as evidence: this owner was fenced.
+    File(Vec<Input>),
+    /// This owner has nothing more to do.
+    Stop,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub enum Completion {
+    /// The task was created, or was there.
+    Created(Result<Created, CommitError>),
+    /// A turn was committed, or not.
+    Committed(Result<Receipt, CommitError>),
+    /// The task was loaded again.
+    Loaded(Box<Task>),
+    /// A physical request has ended.
+    Answered {
+        /// The operation.
+        op: OperationId,
+        /// The attempt.
+        attempt: u32,
+        /// What was seen.
+        report: Report,
+    },
+    /// A question was answered.
+    Asked {
+        /// The operation.
+        op: OperationId,
+        /// Which question.
+        asking: Asking,
+        /// When it left, in store time.
+        asked_at: Millis,
+        /// What was seen.
+        report: Report,
+    },
+    /// A body was read.
+    Fetched {
+        /// Its hash.
+        hash: Hash,
+        /// The value; `None` when it is not there.
+        value: Option<Json>,
+    },
+    /// The tenant-scoped operation's task is known.
+    Shared {
+        /// The step.
+        step: StepName,
+        /// The task and its epoch, or the refusal.
+        result: Result<(TaskId, u32), (String, Vec<String>)>,
+    },
+    /// Another task was looked at.
+    Watched {
+        /// The step that waits.
+        step: StepName,
+        /// How it settled, if it has.
+        settlement: Option<Settlement>,
+    },
+    /// Time has passed.
+    Tick,
+    /// Somebody else wrote to the task.
+    Nudged,
+    /// The process drains: begin nothing more.
+    Drain,
+}
+
+/// Where the machine stands with the store.
+#[derive(Debug)]
+enum State {
+    /// The folded task, ready for the next turn.
+    Ready(Box<Task>),
+    /// A turn is being committed; the task as it will be, and the facts that it carries.
+    Committing { next: Box<Task>, facts: Vec<Input>, parks: bool },
+    /// The task is being loaded.
+    Loading,
+    /// Over.
+    Stopped,
+}
+
+/// The machine of one task.
+pub struct Machine {
+    state: State,
+    plan: Arc<PlanDoc>,
+    session: SessionId,
+    generation: Generation,
+    facts: VecDeque<Input>,
+    unheard: Vec<Completion>,
+    inputs: Json,
+    outputs: BTreeMap<StepName, Json>,
+    bodies: BTreeMap<Hash, Json>,
+    sending: BTreeSet<(OperationId, u32)>,
+    asking: BTreeSet<(OperationId, Asking)>,
+    sharing: BTreeSet<StepName>,
+    watching: BTreeSet<StepName>,
+    watched: BTreeSet<StepName>,
+    fetching: BTreeSet<Hash>,
+    turns: u64,
+    nudged: bool,
+    draining: bool,
+}
+
+impl Machine {
+    /// A machine for a task that was claimed under a new generation.
+    #[must_use]
+    pub fn claimed(task: Task, plan: Arc<PlanDoc>, session: SessionId, generation: Generation) -> Self {
+        let mut machine = Self::idle(plan, session.clone(), generation);
+        machine.facts.push_back(Input::Claimed { session, generation });
+        machine.adopt_outputs(&task);
+        machine.state = State::Ready(Box::new(task));
+        machine
+    }
+
+    fn idle(plan: Arc<PlanDoc>, session: SessionId, generation: Generation) -> Self {
+        Self {
+            state: State::Stopped,
+            plan,
+            session,
+            generation,
+            facts: VecDeque::new(),
+            unheard: Vec::new(),
+            inputs: Json::Null,
+            outputs: BTreeMap::new(),
+            bodies: BTreeMap::new(),
+            sending: BTreeSet::new(),
+            asking: BTreeSet::new(),
+            sharing: BTreeSet::new(),
+            watching: BTreeSet::new(),
+            watched: BTreeSet::new(),
+            fetching: BTreeSet::new(),
+            turns: 0,
+            nudged: false,
+            draining: false,
+        }
+    }
+
+    /// The task as last made durable, unless a commit is under way.
+    #[must_use]
+    pub fn task(&self) -> Option<&Task> {
+        match &self.state {
+            State::Ready(task) => Some(task),
+            State::Committing { .. } | State::Loading | State::Stopped => None,
+        }
+    }
+
+    /// Takes a completion and says what to do next.
+    pub fn on(&mut self, moment: &Moment, done: Completion) -> Vec<Io> {
+        match done {
+            Completion::Committed(result) => self.committed(moment, result),
+            Completion::Created(result) => self.created(moment, result),
+            Completion::Loaded(task) => self.loaded(moment, *task),
+            Completion::Nudged => self.nudge(),
+            Completion::Drain => {
+                self.draining = true;
+                self.turn(moment)
+            }
+            Completion::Tick => self.turn(moment),
+            Completion::Answered { ref op, attempt, .. } => {
+                self.sending.remove(&(op.clone(), attempt));
+                self.heard(done);
+                self.turn(moment)
+            }
+            Completion::Asked { ref op, asking, .. } => {
+                self.asking.remove(&(op.clone(), asking));
+                self.heard(done);
+                self.turn(moment)
+            }
+            Completion::Fetched { hash, value } => {
+                self.fetched(hash, value);
+                self.turn(moment)
+            }
+            Completion::Shared { step, result } => {
+                self.sharing.remove(&step);
+                self.shared(step, result);
+                self.turn(moment)
+            }
+            Completion::Watched { step, settlement } => {
+                // Not settled: looked at once in this life of the machine; its timer or its end brings the next one.
+                self.watching.remove(&step);
+                self.watched.insert(step.clone());
+                let fact = settlement.map(|settlement| Input::AttachSettled { step, settlement });
+                self.facts.extend(fact);
+                self.turn(moment)
+            }
+        }
+    }
+
+    /// Somebody else wrote: load again, now or after the commit under way.
+    fn nudge(&mut self) -> Vec<Io> {
+        match &self.state {
+            State::Ready(_) => self.reload(),
+            State::Committing { .. } => {
+                self.nudged = true;
+                Vec::new()
+            }
+            State::Loading | State::Stopped => Vec::new(),
+        }
+    }
+
+    fn reload(&mut self) -> Vec<Io> {
+        self.state = State::Loading;
+        vec![Io::Reload]
+    }
+
+    fn created(&mut self, moment: &Moment, result: Result<Created, CommitError>) -> Vec<Io> {
+        match result {
+            Ok(Created::New(receipt)) => self.committed(moment, Ok(receipt)),
+            Ok(Created::Exists { .. }) => self.stop(),
+            Err(e) => self.committed(moment, Err(e)),
+        }
+    }
+
+    fn stop(&mut self) -> Vec<Io> {
+        self.state = State::Stopped;
+        vec![Io::Stop]
+    }
+
+    fn committed(&mut self, moment: &Moment, result: Result<Receipt, CommitError>) -> Vec<Io> {
+        let State::Committing { next, facts, parks } = std::mem::replace(&mut self.state, State::Loading)
+        else {
+            return self.stop();
+        };
+        match result {
+            Ok(receipt) => self.durable(moment, next, receipt, parks),
+            Err(CommitError::Conflict { .. }) => {
+                self.keep_facts(facts);
+                vec![Io::Reload]
+            }
+            Err(CommitError::Fenced { .. }) => {
+                self.keep_facts(facts);
+                self.fenced()
+            }
+            Err(CommitError::Store(error)) => {
+                tracing::error!(code = error.code(), "{error}; next: {}", error.next());
+                self.stop()
+            }
+        }
+    }
+
+    fn keep_facts(&mut self, facts: Vec<Input>) {
+        for fact in facts.into_iter().rev() {
+            self.facts.push_front(fact);
+        }
+    }
+
+    /// Only now do calls leave.
+    fn durable(&mut self, moment: &Moment, next: Box<Task>, receipt: Receipt, parks: bool) -> Vec<Io> {
+        let permits = receipt.permits(&next);
+        let mut io = Vec::new();
+        for permit in permits {
+            self.sending.insert((permit.op().clone(), permit.attempt()));
+            io.push(Io::Send(permit));
+        }
+        self.state = State::Ready(next);
+        if parks && self.facts.is_empty() {
+            io.extend(self.stop());
+        } else if std::mem::take(&mut self.nudged) {
+            io.extend(self.reload());
+        } else {
+            io.extend(self.turn(moment));
+        }
+        io
+    }
+
+    fn loaded(&mut self, moment: &Moment, task: Task) -> Vec<Io> {
+        self.nudged = false;
+        let lost = task.generation > self.generation;
+        self.adopt_outputs(&task);
+        self.state = State::Ready(Box::new(task));
+        for done in std::mem::take(&mut self.unheard) {
+            self.heard(done);
+        }
+        if lost { self.fenced() } else { self.turn(moment) }
+    }
+
+    /// Another owner holds the task: what we heard is evidence, and we change nothing any more.
+    fn fenced(&mut self) -> Vec<Io> {
+        let facts: Vec<Input> = self.facts.drain(..).filter(is_news).collect();
+        self.state = State::Stopped;
+        if facts.is_empty() { vec![Io::Stop] } else { vec![Io::File(facts), Io::Stop] }
+    }
+
+    fn adopt_outputs(&mut self, task: &Task) {
+        self.outputs.clear();
+        if let Stored::Inline(inputs) = &task.inputs {
+            self.inputs = inputs.clone();
+        }
+        for step in task.steps.values() {
+            self.adopt_output(&step.name, step.output.as_ref());
+        }
+    }
+
+    fn adopt_output(&mut self, step: &StepName, output: Option<&Stored>) {
+        match output {
+            Some(Stored::Inline(value)) => {
+                self.outputs.insert(step.clone(), value.clone());
+            }
+            Some(Stored::Artifact(at)) => {
+                if let Some(value) = self.bodies.get(&at.hash) {
+                    self.outputs.insert(step.clone(), value.clone());
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// Inputs above the inline limit become an artifact.
+pub(crate) fn shrink_inputs(inputs: &mut Stored, artifacts: &mut Vec<Artifact>) {
+    facts::shrink_stored(inputs, artifacts);
+}
+
+/// A fact that the target or another task told; it must not be lost.
+fn is_news(input: &Input) -> bool {
+    matches!(input, Input::Answered { .. } | Input::Probed { .. } | Input::Evidence { .. })
+}

@@ -1,0 +1,341 @@
+//! One turn: take all facts, then do whatever can be done without the outside, then commit it all at once.
+//!
+//! So the commit of step *n* carries the STARTED of step *n + 1*: one durable write per effect step.
+
+use super::{
+    Asking, Io, Machine, Moment, State,
+    facts::{shrink, shrink_stored},
+};
+use semel_kernel::{
+    decide::{Draft, Submission, submit},
+    event::Event,
+    hash,
+    id::{OperationId, SessionId, StepName},
+    input::{Input, Resolution},
+    json::Json,
+    limit,
+    oblige::{self, Obligation},
+    outcome::Stored,
+    reject::Reject,
+    task::Task,
+    time::{Generation, Millis},
+};
+use semel_plan::{
+    contract::{Call, Refusal},
+    plan::PlanDoc,
+    resolve::{Resolved, View},
+};
+use semel_ports::{Artifact, Authority, Creation, Due, Question, Turn};
+use std::sync::Arc;
+
+/// A turn in the making: the draft, what goes with it, and what is asked besides.
+struct Making {
+    draft: Draft,
+    taken: Vec<Input>,
+    artifacts: Vec<Artifact>,
+    io: Vec<Io>,
+}
+
+impl Machine {
+    /// A machine for a task that is created and owned at once: its first turn carries the first STARTED.
+    ///
+    /// # Errors
+    /// [`Reject`] when the plan breaks its invariant.
+    pub fn create(
+        mut submission: Submission,
+        plan: Arc<PlanDoc>,
+        session: SessionId,
+        digest: hash::Hash,
+        moment: &Moment,
+    ) -> Result<(Self, Vec<Io>), Reject> {
+        let generation = Generation { epoch: submission.epoch, counter: 1 };
+        let mut machine = Self::idle(plan, session.clone(), generation);
+        let mut artifacts = Vec::new();
+        if let Stored::Inline(inputs) = &submission.inputs {
+            machine.inputs = inputs.clone();
+        }
+        machine.bodies.extend(shrink_stored(&mut submission.inputs, &mut artifacts));
+        machine.facts.push_back(Input::Claimed { session: session.clone(), generation });
+        let draft = submit(submission, moment.ctx())?;
+        let mut making = Making { draft, taken: Vec::new(), artifacts, io: Vec::new() };
+        machine.make(&mut making, moment);
+        let mut io = std::mem::take(&mut making.io);
+        let mut turn = machine.close(making, moment);
+        turn.owner = Some(session);
+        io.push(Io::Create(Box::new(Creation { turn, digest })));
+        Ok((machine, io))
+    }
+
+    /// Takes everything that is known and goes as far as possible.
+    pub(super) fn turn(&mut self, moment: &Moment) -> Vec<Io> {
+        if !matches!(self.state, State::Ready(_)) {
+            return Vec::new();
+        }
+        let State::Ready(task) = std::mem::replace(&mut self.state, State::Loading) else {
+            return Vec::new();
+        };
+        let mut making =
+            Making { draft: Draft::on(*task), taken: Vec::new(), artifacts: Vec::new(), io: Vec::new() };
+        self.make(&mut making, moment);
+        let mut io = std::mem::take(&mut making.io);
+        if making.draft.is_empty() {
+            let (task, _) = making.draft.finish();
+            io.extend(self.rest(task, moment));
+        } else {
+            let turn = self.close(making, moment);
+            io.push(Io::Commit(Box::new(turn)));
+        }
+        io
+    }
+
+    fn make(&mut self, making: &mut Making, moment: &Moment) {
+        while let Some(mut fact) = self.facts.pop_front() {
+            let kept = fact.clone();
+            self.take(making, &mut fact, moment, Some(kept));
+        }
+        self.take(making, &mut Input::Tick, moment, None);
+        while self.advance(making, moment) {}
+    }
+
+    /// Takes one input into the draft. A refusal is an answer: the fact is known to be void, so it is only logged.
+    fn take(&mut self, making: &mut Making, input: &mut Input, moment: &Moment, keep: Option<Input>) -> bool {
+        self.bodies.extend(shrink(input, &mut making.artifacts));
+        let before = making.draft.events().len();
+        match making.draft.take(input.clone(), moment.ctx()) {
+            Ok(()) => {
+                making.taken.extend(keep);
+                self.follow_outputs(making, before);
+                true
+            }
+            Err(reject) => {
+                tracing::warn!(task = %making.draft.task().id, code = reject.code(), "{reject}");
+                false
+            }
+        }
+    }
+
+    /// What steps that were committed in this turn give to those after them.
+    fn follow_outputs(&mut self, making: &Making, from: usize) {
+        for event in making.draft.events().iter().skip(from) {
+            if let Event::StepCommitted { step, output, .. } = event {
+                self.adopt_output(step, Some(output));
+            }
+        }
+    }
+
+    /// One round over the obligations; `true` when the draft has grown.
+    fn advance(&mut self, making: &mut Making, moment: &Moment) -> bool {
+        let owed = oblige::obligations(making.draft.task(), moment.now);
+        let before = making.draft.events().len();
+        for obligation in owed {
+            match obligation {
+                Obligation::Resolve(step) if !self.draining => self.resolve(making, &step, moment),
+                Obligation::Begin { op, .. } if !self.draining => self.begin(making, &op, moment),
+                Obligation::Precheck(op) if !self.draining => self.ask(making, op, Asking::Precheck, moment),
+                Obligation::Probe(op) if !self.draining => self.ask(making, op, Asking::Probe, moment),
+                Obligation::Watch { step, task } => {
+                    if !self.draining && !self.watched.contains(&step) && self.watching.insert(step.clone()) {
+                        making.io.push(Io::Watch { step, task });
+                    }
+                }
+                Obligation::Resolve(_)
+                | Obligation::Begin { .. }
+                | Obligation::Precheck(_)
+                | Obligation::Probe(_)
+                | Obligation::WaitUntil(_)
+                | Obligation::Answer(_)
+                | Obligation::Person => {}
+            }
+        }
+        making.draft.events().len() > before
+    }
+
+    fn resolve(&mut self, making: &mut Making, step: &StepName, moment: &Moment) {
+        let task = making.draft.task();
+        let still_owed = task.steps.get(step).is_some_and(|s| s.is_unresolved() && task.is_ready(s));
+        if !still_owed || self.sharing.contains(step) || self.wants_bodies(making) {
+            return;
+        }
+        let view = View { task, inputs: &self.inputs, outputs: &self.outputs, now: moment.now.at };
+        let resolution = match self.plan.resolve(&view, step) {
+            Resolved::Skip { cause } => Resolution::Skip { cause },
+            Resolved::Act { operation } => Resolution::Act { operation },
+            Resolved::Each { items, list } => Resolution::Each { items, list: Stored::Inline(list) },
+            Resolved::Sleep { until } => Resolution::Sleep { until },
+            Resolved::Refuse(refusal) => refuse(refusal),
+            Resolved::Shared(call) => {
+                self.sharing.insert(step.clone());
+                making.io.push(Io::Share { step: step.clone(), call: Box::new(call) });
+                return;
+            }
+        };
+        let mut input = Input::Resolved { step: step.clone(), resolution };
+        self.take(making, &mut input, moment, None);
+    }
+
+    /// Outputs that lie in the artifact store are read before any expression that may use them is evaluated.
+    fn wants_bodies(&mut self, making: &mut Making) -> bool {
+        let task = making.draft.task();
+        let outputs = task.steps.values().filter_map(|s| s.output.as_ref());
+        let stored = outputs.chain([&task.inputs]).filter_map(|o| match o {
+            Stored::Artifact(at) if !self.bodies.contains_key(&at.hash) => Some(at.hash),
+            Stored::Artifact(_) | Stored::Inline(_) => None,
+        });
+        let missing: Vec<_> = stored.collect();
+        for hash in &missing {
+            if self.fetching.insert(*hash) {
+                making.io.push(Io::Fetch(*hash));
+            }
+        }
+        if let Stored::Artifact(at) = &task.inputs
+            && let Some(inputs) = self.bodies.get(&at.hash)
+        {
+            self.inputs = inputs.clone();
+        }
+        !missing.is_empty()
+    }
+
+    fn begin(&mut self, making: &mut Making, op: &OperationId, moment: &Moment) {
+        let request = match self.frozen(making.draft.task(), op) {
+            Some(Ok(request)) => request,
+            Some(Err(refusal)) => {
+                // Nothing was sent and nothing will be: the request cannot even be written down.
+                let cause = semel_kernel::review::ReviewCause::VersionMissing { what: refusal.cause };
+                self.take(making, &mut Input::NeedPerson { cause }, moment, None);
+                return;
+            }
+            None => return,
+        };
+        let next_key = self.next_key(making.draft.task(), op);
+        let lease_left_ms = moment.lease_left_ms;
+        let mut input = Input::Begin { op: op.clone(), request, lease_left_ms, next_key };
+        self.take(making, &mut input, moment, None);
+    }
+
+    /// The request, at the first attempt; later ones send the frozen bytes again.
+    fn frozen(&self, task: &Task, op: &OperationId) -> Option<Result<Option<Stored>, Refusal>> {
+        let found = task.operations.get(op)?;
+        if found.request.is_some() {
+            return Some(Ok(None));
+        }
+        let contract = self.plan.contracts.get(&found.planned.tool)?;
+        let args = self.value_of(&found.planned.arguments);
+        let call = Call {
+            tenant: &task.tenant,
+            task: &task.id,
+            step: &found.step,
+            version: &found.planned.version,
+            intent: found.planned.intent,
+            key_epoch: found.key_epoch,
+            args: &args,
+        };
+        let request = contract.request(&call, &found.planned.key);
+        Some(request.and_then(|r| to_json(&r)).map(|json| Some(Stored::Inline(json))))
+    }
+
+    fn next_key(&self, task: &Task, op: &OperationId) -> String {
+        let Some(found) = task.operations.get(op) else { return String::new() };
+        let epoch = found.key_epoch.saturating_add(1);
+        let make =
+            if found.planned.key.contains('-') { hash::operation_key_uuid } else { hash::operation_key };
+        make(task.tenant.as_str(), op.as_str(), epoch)
+    }
+
+    fn ask(&mut self, making: &mut Making, op: OperationId, asking: Asking, moment: &Moment) {
+        if self.asking.contains(&(op.clone(), asking)) {
+            return;
+        }
+        let task = making.draft.task();
+        let Some(found) = task.operations.get(&op) else { return };
+        let Some((contract, names)) = self.contract_for(found, task.id.as_str()) else { return };
+        let question = match contract.question(&names.seen()) {
+            Ok(request) => Question {
+                request,
+                key: found.planned.key.clone(),
+                fence: task.generation.to_string(),
+                timeout_ms: contract.terms.timeout_ms,
+            },
+            Err(refusal) => return self.cannot_ask(making, op, asking, &refusal, moment),
+        };
+        self.asking.insert((op.clone(), asking));
+        making.io.push(Io::Ask { op, asking, question: Box::new(question) });
+    }
+
+    /// A question that cannot even be written down is an unclear finding, never an absent one.
+    fn cannot_ask(
+        &mut self,
+        making: &mut Making,
+        op: OperationId,
+        asking: Asking,
+        refusal: &Refusal,
+        moment: &Moment,
+    ) {
+        let finding = semel_kernel::outcome::Finding::Unclear { cause: refusal.cause.clone() };
+        let mut input = match asking {
+            Asking::Probe => Input::Probed { op, asked_at: moment.now.at, finding, shown: Json::Null },
+            Asking::Precheck => Input::Prechecked { op, finding, holds: false, shown: Json::Null },
+        };
+        self.take(making, &mut input, moment, None);
+    }
+
+    fn close(&mut self, making: Making, moment: &Moment) -> Turn {
+        let due = self.due(making.draft.task(), making.draft.events(), moment);
+        let parks = matches!(due, Due::Park(_));
+        let authority = Authority::Owner(self.generation);
+        let (mut turn, task) = Turn::close(making.draft, moment.turn.clone(), authority, moment.now.at, due);
+        turn.artifacts = making.artifacts;
+        self.turns = self.turns.saturating_add(1);
+        if parks && task.end.is_none() || self.turns.is_multiple_of(limit::CHECKPOINT_TURNS) {
+            turn.checkpoint = Some(Box::new(task.clone()));
+        }
+        self.state = State::Committing { next: Box::new(task), facts: making.taken, parks };
+        turn
+    }
+
+    /// Whether the owner keeps the task: it does while something of it is under way, or can be done at once.
+    fn due(&self, task: &Task, events: &[Event], moment: &Moment) -> Due {
+        let starts = events.iter().any(|e| matches!(e, Event::StepStarted { .. }));
+        if starts || self.is_busy() {
+            return Due::Held;
+        }
+        if task.end.is_some() {
+            return Due::Park(None);
+        }
+        match oblige::wakes_at(task, moment.now) {
+            Some(at) if self.draining => Due::Park(Some(at.max(moment.now.at))),
+            Some(at) if at <= moment.now.at => Due::Held,
+            wake => Due::Park(wake),
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        !(self.sending.is_empty()
+            && self.asking.is_empty()
+            && self.sharing.is_empty()
+            && self.fetching.is_empty()
+            && self.watching.is_empty())
+    }
+
+    /// Nothing to commit: wait for what is under way, or give the task back.
+    fn rest(&mut self, task: Task, moment: &Moment) -> Vec<Io> {
+        let wake = oblige::wakes_at(&task, moment.now);
+        let ended = task.end.is_some();
+        self.state = State::Ready(Box::new(task));
+        if self.is_busy() {
+            return wake.into_iter().filter(|at| *at < Millis::MAX).map(Io::WakeAt).collect();
+        }
+        self.state = State::Stopped;
+        let due = if ended { None } else { wake.map(|at| at.max(moment.now.at)) };
+        vec![Io::Release { generation: self.generation, due }, Io::Stop]
+    }
+}
+
+fn refuse(refusal: Refusal) -> Resolution {
+    Resolution::Refuse { code: refusal.code.into(), cause: refusal.cause, fields: refusal.fields }
+}
+
+fn to_json<T: serde::Serialize>(value: &T) -> Result<Json, Refusal> {
+    let broken = |e: String| Refusal { code: "SM9003", cause: e, fields: Vec::new() };
+    let text = serde_json::to_string(value).map_err(|e| broken(e.to_string()))?;
+    Json::parse(&text).map_err(|e| broken(e.to_string()))
+}

@@ -1,0 +1,105 @@
+//! Warns of contracts that may not mean what they say. Errors are the reader's.
+//!
+//! Invariant: a warning says what will happen, not only what is unusual.
+
+use super::{Contract, call::Names, call::answer_vars};
+use crate::{
+    cel::Program,
+    duration,
+    problem::{At, Problems, Span},
+};
+use semel_kernel::{json::Json, terms::Effect};
+
+pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
+    let mut lint = Lint { contract, problems };
+    lint.effect();
+    lint.key_window();
+    lint.success();
+    lint.probe();
+    lint.undo();
+}
+
+struct Lint<'a> {
+    contract: &'a Contract,
+    problems: &'a mut Problems,
+}
+
+impl Lint<'_> {
+    fn warn(&mut self, code: &'static str, key: &str, message: &str, hint: &str) {
+        let source = &self.contract.source;
+        let span: Span = source.spans.get(key).copied().unwrap_or(source.span);
+        self.problems.warn(code, At { file: &source.file, span, path: key }, message, hint);
+    }
+
+    fn declares(&self, key: &str) -> bool {
+        self.contract.source.spans.contains_key(key)
+    }
+
+    fn effect(&mut self) {
+        let terms = &self.contract.terms;
+        if !self.declares("effect") {
+            let message = "`effect` is missing, so the tool is treated as blind: after a lost answer a person is asked";
+            self.warn("SM4309", "effect", message, "say what a repeated request does: none, natural, keyed, queryable or blind");
+        }
+        if terms.irreversible && terms.effect == Effect::Blind {
+            let message = "irreversible, and the target offers neither a key nor a look-up: when an answer is lost, nobody can find out whether it happened but a person";
+            self.warn("SM4303", "undo", message, "find a key or a look-up at the target, or accept that each lost answer becomes a review");
+        }
+    }
+
+    /// A resend must be sent, time out and settle before the window, less its margin, closes.
+    fn key_window(&mut self) {
+        let terms = &self.contract.terms;
+        let Some(window) = terms.key_window_ms else { return };
+        let one = terms.send_within_ms + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms;
+        let needed = terms.key_margin_ms() + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms + one;
+        if terms.effect == Effect::Keyed && window <= needed {
+            let message = format!(
+                "a key window of {} leaves no time to send again: one lost attempt, time-out, settle and margin take {}",
+                duration::text(window),
+                duration::text(needed)
+            );
+            self.warn("SM4306", "key_window", &message, "shorten `timeout` or `probe.settle`, or treat the tool as queryable or blind");
+        }
+    }
+
+    fn success(&mut self) {
+        let Some(success) = &self.contract.rules.success else { return };
+        let everything = [200, 302, 404, 422, 500, 503].into_iter().all(|status| holds(success, status));
+        if everything {
+            let message = "`success` holds for every status, also for 500: a failed request would be taken for applied";
+            self.warn("SM4307", "success", message, "compare `status` in it, such as `status == 200 && …`");
+        }
+    }
+
+    fn probe(&mut self) {
+        let Some(probe) = &self.contract.probe else { return };
+        match &probe.absent {
+            None => {
+                let message = "the probe says `applied` but never `absent`: what did not happen is never proven so, and is asked about until a person decides";
+                self.warn("SM4308", "probe", message, "add `absent:`, such as `status == 404`");
+            }
+            Some(absent) if [500, 503, 401, 429].into_iter().any(|status| holds(absent, status)) => {
+                let message = "`absent` holds for a look-up that itself failed; such answers are taken for unclear, whatever it says";
+                self.warn("SM4310", "probe", message, "begin it with `status == 200 &&` or `status == 404`");
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn undo(&mut self) {
+        if self.declares("undo") && !self.contract.terms.irreversible {
+            let message = "undo is kept with the contract, but not yet run by itself: where it is needed, a person is asked";
+            self.warn("SM4311", "undo", message, "nothing; this is so that nobody relies on it");
+        }
+    }
+}
+
+/// Whether a rule holds for an empty answer of that status.
+fn holds(rule: &Program, status: u32) -> bool {
+    let (status, empty) = (Json::from(status), Json::obj::<String>([]));
+    let seen = super::Seen { args: &empty, key: "", operation: "", task: "", handle: None };
+    let names = Names::of(&seen);
+    let vars = answer_vars([("status", &status), ("headers", &empty), ("body", &empty)], &names.vars(&seen));
+    rule.holds(&vars).unwrap_or(false)
+}

@@ -1,0 +1,121 @@
+//! Numbered migrations, each in its own transaction, remembered with the hash of its text.
+//!
+//! Invariant: a text that was ever released does not change; a database of a newer form is refused, not guessed at.
+
+use crate::error;
+use rusqlite::Connection;
+use semel_kernel::{hash::Hash, time::Millis};
+use semel_ports::StoreError;
+
+/// `SEML`, in the header of every database of ours.
+pub(crate) const APPLICATION_ID: i32 = 0x5345_4D4C;
+
+struct Migration {
+    n: i64,
+    name: &'static str,
+    sql: &'static str,
+}
+
+const MIGRATIONS: [Migration; 1] =
+    [Migration { n: 1, name: "start", sql: include_str!("../migrations/0001_start.sql") }];
+
+/// The form that this program writes.
+pub(crate) const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].n;
+
+fn pragma<T: rusqlite::types::FromSql>(conn: &Connection, name: &str) -> Result<T, StoreError> {
+    conn.pragma_query_value(None, name, |r| r.get(0)).map_err(|e| error::of(&e))
+}
+
+/// Whether nothing was ever written to the database.
+fn is_blank(conn: &Connection) -> Result<bool, StoreError> {
+    let query = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = conn.query_row(query, [], |r| r.get(0)).map_err(|e| error::of(&e))?;
+    Ok(tables == 0 && pragma::<i32>(conn, "application_id")? == 0)
+}
+
+/// The form of a database of ours; 0 for a blank one.
+///
+/// # Errors
+/// [`StoreError::Unusable`] for a file that is not ours, or is of a newer form.
+pub(crate) fn form(conn: &Connection) -> Result<i64, StoreError> {
+    if is_blank(conn)? {
+        return Ok(0);
+    }
+    let id: i32 = pragma(conn, "application_id")?;
+    if id != APPLICATION_ID {
+        return Err(StoreError::Unusable(format!("it is a database of another program ({id:#x})")));
+    }
+    let form: i64 = pragma(conn, "user_version")?;
+    if form > NEWEST {
+        return Err(StoreError::Unusable(format!("its form is {form}, this program knows up to {NEWEST}")));
+    }
+    Ok(form)
+}
+
+/// Brings a database to the newest form.
+///
+/// # Errors
+/// Those of [`form`], and [`StoreError::Corrupt`] when a migration was made from another text.
+pub(crate) fn run(conn: &mut Connection, now: Millis) -> Result<(), StoreError> {
+    let form = form(conn)?;
+    if form > 0 {
+        check(conn, form)?;
+    }
+    for migration in MIGRATIONS.iter().filter(|m| m.n > form) {
+        apply(conn, migration, now).map_err(|e| error::of(&e))?;
+    }
+    Ok(())
+}
+
+fn check(conn: &Connection, form: i64) -> Result<(), StoreError> {
+    for migration in MIGRATIONS.iter().filter(|m| m.n <= form) {
+        let query = "SELECT sha256 FROM migration WHERE n = ?1";
+        let made: String =
+            conn.query_row(query, [migration.n], |r| r.get(0)).map_err(|e| error::of(&e))?;
+        if made != Hash::of(migration.sql.as_bytes()).to_string() {
+            let name = migration.name;
+            return Err(StoreError::Corrupt(format!("migration {} `{name}` was another one", migration.n)));
+        }
+    }
+    Ok(())
+}
+
+fn apply(conn: &mut Connection, migration: &Migration, now: Millis) -> rusqlite::Result<()> {
+    let tx = conn.transaction()?;
+    tx.execute_batch(
+        "CREATE TABLE IF NOT EXISTS migration (n INTEGER PRIMARY KEY, name TEXT, sha256 TEXT, at INTEGER) STRICT",
+    )?;
+    tx.execute_batch(migration.sql)?;
+    let hash = Hash::of(migration.sql.as_bytes()).to_string();
+    tx.execute("INSERT INTO migration VALUES (?1, ?2, ?3, ?4)", (migration.n, migration.name, hash, now.0))?;
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", migration.n)?;
+    tx.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blank_database_gets_the_newest_form_once() {
+        let mut conn = Connection::open_in_memory().expect("memory");
+        run(&mut conn, Millis(1)).expect("blank");
+        run(&mut conn, Millis(2)).expect("again");
+        assert_eq!(form(&conn), Ok(NEWEST));
+        let at: i64 = conn.query_row("SELECT at FROM migration", [], |r| r.get(0)).expect("one");
+        assert_eq!(at, 1);
+    }
+
+    #[test]
+    fn newer_foreign_and_changed_databases_are_refused() {
+        let mut conn = Connection::open_in_memory().expect("memory");
+        run(&mut conn, Millis(1)).expect("blank");
+        conn.execute("UPDATE migration SET sha256 = 'x'", []).expect("an update");
+        assert!(matches!(run(&mut conn, Millis(1)), Err(StoreError::Corrupt(_))));
+        conn.pragma_update(None, "user_version", NEWEST + 1).expect("a pragma");
+        assert!(matches!(run(&mut conn, Millis(1)), Err(StoreError::Unusable(_))));
+        conn.pragma_update(None, "application_id", 7).expect("a pragma");
+        assert!(matches!(run(&mut conn, Millis(1)), Err(StoreError::Unusable(_))));
+    }
+}
