@@ -299,7 +299,7 @@ pub(crate) enum Op {
         #[arg(long, conflicts_with = "absent", requires = "reference")]
         happened: bool,
         /// It did not happen; refused until settled
-        #[arg(long)]
+        #[arg(long, visible_alias = "did-not")]
         absent: bool,
         /// The target's own id or another reference
         #[arg(long = "ref", id = "reference", value_name = "TEXT")]
@@ -348,8 +348,8 @@ pub(crate) struct Decide {
     /// Ask the target again
     #[arg(long, group = "answer")]
     pub(crate) ask_again: bool,
-    /// Nothing before this time has passed: 10m, 2h
-    #[arg(long, group = "answer", value_name = "TIME")]
+    /// Nothing before this time has passed (10m, 2h), or before this moment (2026-11-30T12:00:00Z)
+    #[arg(long, visible_alias = "wait-until", group = "answer", value_name = "TIME")]
     pub(crate) wait: Option<String>,
     /// Go on without it; only for what is proven not applied
     #[arg(long, group = "answer")]
@@ -444,4 +444,7 @@ pub(crate) struct Sink {
     /// Its own database
     #[arg(long, value_name = "FILE")]
     pub(crate) db: PathBuf,
+    /// For `usual-agent`, the agent of the demo's first act: the address of the ticket desk
+    #[arg(long, hide = true, value_name = "URL")]
+    pub(crate) desk: Option<String>,
 }

@@ -6,15 +6,18 @@ use crate::{
     fail::{Exit, Fail},
     secrets::{OsEntropy, variable},
 };
-use semel_connectors::{EnvFileSecrets, HttpConnector, Options as HttpOptions};
+use semel_connectors::{EnvFileSecrets, HttpConnector, HttpOptions};
 use semel_engine::{
     command::{Command, Reply},
     door::{self, DoorError},
     engine::Engine,
 };
 use semel_ports::{Store, StoreError};
-use semel_store_sqlite::{OpenOptions, SqliteStore};
-use std::{path::PathBuf, sync::Arc};
+use semel_store_sqlite::{Options as StoreOptions, SqliteStore};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::task::JoinHandle;
 
 /// This process owns the store and works on it.
@@ -38,21 +41,51 @@ impl Drop for Owner {
 
 /// Opens the store as its owner, or says who is.
 pub(crate) async fn own(config: &Config) -> Result<Owner, Fail> {
-    let store = Arc::new(SqliteStore::open(&config.store, OpenOptions::default()).await?);
-    arm(&store)?;
+    own_as(config, |store| store).await
+}
+
+/// The same, with an engine that sees the store as `narrow` shows it.
+pub(crate) async fn own_as(
+    config: &Config,
+    narrow: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+) -> Result<Owner, Fail> {
+    let store = Arc::new(open(&config.store)?);
+    arm(&config.store, &store)?;
     let secrets = Arc::new(EnvFileSecrets::new(|name: &str| variable(name)));
     let http = HttpConnector::new(secrets, HttpOptions { crash: chaos::point, ..HttpOptions::default() });
     let engine =
-        Engine::start(store.clone(), Arc::new(http), Arc::new(OsEntropy), config.options.clone()).await?;
+        Engine::start(narrow(store.clone()), Arc::new(http), Arc::new(OsEntropy), config.options.clone()).await?;
     let door_path = door::path_of(&config.store);
     Ok(Owner { store, engine, door: None, door_path })
 }
 
+/// Opens the file as its owner.
+pub(crate) fn open(path: &Path) -> Result<SqliteStore, StoreError> {
+    tokio::task::block_in_place(|| SqliteStore::open(path, StoreOptions::default()))
+}
+
+/// `X.sandbox` beside `X` holds the store's own name, so that a mark that is left behind marks no other store.
+fn sandbox_mark(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".sandbox");
+    PathBuf::from(name)
+}
+
+/// Crash points may be armed on this store.
+pub(crate) fn is_sandbox(path: &Path, store: &SqliteStore) -> bool {
+    std::fs::read_to_string(sandbox_mark(path)).is_ok_and(|text| text.trim() == store.info().instance)
+}
+
+/// Marks a store as one where crash points may be armed.
+pub(crate) fn mark_sandbox(path: &Path, store: &SqliteStore) -> std::io::Result<()> {
+    std::fs::write(sandbox_mark(path), store.info().instance)
+}
+
 /// Arms a crash point, on a sandbox only.
-fn arm(store: &SqliteStore) -> Result<(), Fail> {
+fn arm(path: &Path, store: &SqliteStore) -> Result<(), Fail> {
     semel_store_sqlite::set_crash_hook(chaos::point);
     let Some(text) = variable("SEMEL_CHAOS") else { return Ok(()) };
-    if !store.is_sandbox() {
+    if !is_sandbox(path, store) {
         let next = "make a sandbox: `semel db create --sandbox --store FILE`";
         return Err(Fail::new(Exit::NotAllowed, "SM1013", "SEMEL_CHAOS is set, but this store is not a sandbox", next));
     }
@@ -71,14 +104,21 @@ impl Owner {
     }
 }
 
+/// There is a store to look at.
+pub(crate) fn must_exist(config: &Config) -> Result<(), Fail> {
+    if config.store.exists() {
+        return Ok(());
+    }
+    let message = format!("there is no store at {}", config.store.display());
+    let next = "name one with --store, or make one by running a plan";
+    Err(Fail::new(Exit::Store, "SM2010", message, next))
+}
+
 /// A reader of the store, beside whoever owns it.
 pub(crate) async fn read(config: &Config) -> Result<Arc<dyn Store>, Fail> {
-    if !config.store.exists() {
-        let message = format!("there is no store at {}", config.store.display());
-        let next = "name one with --store, or make one by running a plan";
-        return Err(Fail::new(Exit::Store, "SM2010", message, next));
-    }
-    Ok(Arc::new(SqliteStore::open_read_only(&config.store).await?))
+    must_exist(config)?;
+    let path = config.store.clone();
+    Ok(Arc::new(tokio::task::block_in_place(|| SqliteStore::open_read_only(&path))?))
 }
 
 /// Whether another process owns the store and answers at its door.
@@ -111,7 +151,7 @@ async fn alone(config: &Config, command: Command) -> Result<Reply, Fail> {
 }
 
 /// Ends this life's session, so that its tasks are claimable at once.
-async fn end(owner: &Owner) -> Result<(), StoreError> {
+pub(crate) async fn end(owner: &Owner) -> Result<(), StoreError> {
     owner.store.end_session(owner.engine.session()).await
 }
 

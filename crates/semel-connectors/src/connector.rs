@@ -4,7 +4,6 @@
 //! reports *lost*; which of the two is decided by the counter alone, never by the name of an error.
 
 use crate::{
-    frozen,
     obstacle::Obstacle,
     options::{HttpOptions, Point},
     redact::Witness,
@@ -19,10 +18,7 @@ use crate::{
         tls::Trust,
     },
 };
-use semel_kernel::{
-    outcome::{Stored, UnknownCause},
-    time::Millis,
-};
+use semel_kernel::{outcome::UnknownCause, time::Millis};
 use semel_ports::{
     connector::{Answer, Connector, Question, Report, Transport},
     outside::Secrets,
@@ -44,7 +40,7 @@ pub struct HttpConnector {
 
 /// One call.
 struct Order {
-    request: Result<HttpRequest, Obstacle>,
+    request: HttpRequest,
     key: String,
     fence: String,
     window: Window,
@@ -64,19 +60,8 @@ impl HttpConnector {
         Self { secrets, options, trust: Trust::default(), pool }
     }
 
-    /// Sends an effect whose frozen request lay in the artifact store and was fetched by the caller. Otherwise as
-    /// [`Connector::send`]; time counts from this call, not from the first poll.
-    pub fn send_frozen(
-        &self,
-        permit: CallPermit,
-        request: HttpRequest,
-        now: Millis,
-    ) -> impl Future<Output = Report> + Send + '_ {
-        self.call(self.send_order(&permit, Ok(request), now))
-    }
-
-    // Takes the permit by reference, but only from those that consume it.
-    fn send_order(&self, permit: &CallPermit, request: Result<HttpRequest, Obstacle>, now: Millis) -> Order {
+    // Borrows the permit from the one place that consumes it.
+    fn send_order(&self, permit: &CallPermit, request: HttpRequest, now: Millis) -> Order {
         Order {
             request,
             key: permit.key().to_owned(),
@@ -91,7 +76,7 @@ impl HttpConnector {
     fn question_order(&self, question: Question) -> Order {
         Order {
             window: Window::for_question(&self.options.clock, question.timeout_ms),
-            request: Ok(question.request),
+            request: question.request,
             key: question.key,
             fence: question.fence,
             before: self.point("probe.before"),
@@ -108,8 +93,7 @@ impl HttpConnector {
         order.before.reach();
         let secrets = Witness::of(&*self.secrets);
         let fills = Fills { key: &order.key, fence: &order.fence, secrets: &secrets };
-        let prepared = order.request.and_then(|request| prepare(&request, &fills, &self.options));
-        let report = match prepared {
+        let report = match prepare(&order.request, &fills, &self.options) {
             Ok(prepared) => self.over_a_link(prepared, &order.window, order.left).await,
             Err(obstacle) => not_sent(&obstacle),
         };
@@ -134,13 +118,17 @@ impl HttpConnector {
         };
         let seen = link.meter.seen();
         let report = report(&place, result, seen);
-        if matches!(report.transport, Transport::Answered(_)) && link.rest().await {
+        if matches!(&report.transport, Transport::Answered(answer) if !answer.truncated) && link.rest().await
+        {
             self.pool.put(place, link, self.options.clock.ms());
         }
         report
     }
 
     async fn link(&self, place: &Place, window: &Window) -> Result<Link, Obstacle> {
+        if window.late_ms() > 0 {
+            return Err(Obstacle::Late { before: "the connection was asked for" });
+        }
         if let Some(link) = self.pool.take(place, self.options.clock.ms()) {
             return Ok(link);
         }
@@ -154,18 +142,16 @@ impl HttpConnector {
 
 impl Connector for HttpConnector {
     // Written out instead of `async fn`, so that the time counts from the call and not from the first poll.
-    fn send<'life0, 'async_trait>(&'life0 self, permit: CallPermit, now: Millis) -> Boxed<'async_trait>
+    fn send<'life0, 'async_trait>(
+        &'life0 self,
+        permit: CallPermit,
+        request: HttpRequest,
+        now: Millis,
+    ) -> Boxed<'async_trait>
     where
         'life0: 'async_trait,
         Self: 'async_trait,
     {
-        let request = match permit.request() {
-            Stored::Inline(stored) => frozen::read(stored),
-            Stored::Artifact(lies) => Err(Obstacle::Request(format!(
-                "it lies in the artifact store under {} and was not fetched",
-                lies.hash
-            ))),
-        };
         Box::pin(self.call(self.send_order(&permit, request, now)))
     }
 
@@ -194,7 +180,9 @@ fn timed_out() -> Broken {
 
 fn report(place: &Place, result: Result<Answer, Broken>, seen: Seen) -> Report {
     let transport = match result {
-        _ if seen.held_back => return not_sent(&Obstacle::Late { before: "the first byte left" }),
+        _ if seen.held_back && seen.handed == 0 => {
+            return not_sent(&Obstacle::Late { before: "the first byte left" });
+        }
         _ if seen.handed == 0 => return not_sent(&untouched(place, result.err())),
         Ok(answer) => Transport::Answered(answer),
         Err(Broken { cause, detail }) => {

@@ -5,7 +5,6 @@
 
 mod clock;
 mod connector;
-mod frozen;
 mod obstacle;
 mod options;
 pub mod redact;

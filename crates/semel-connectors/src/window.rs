@@ -4,7 +4,7 @@
 
 use crate::clock::BootClock;
 use semel_kernel::time::Millis;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// Milliseconds after which a sleep looks at the clock again: timers stand still during suspend, the clock does not.
 const GLANCE_MS: i64 = 500;
@@ -57,14 +57,5 @@ impl Window {
             let nap = left.saturating_add(1).min(GLANCE_MS).unsigned_abs();
             tokio::time::sleep(Duration::from_millis(nap)).await;
         }
-    }
-}
-
-impl fmt::Debug for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window")
-            .field("now", &self.now)
-            .field("send_by", &self.send_by)
-            .finish_non_exhaustive()
     }
 }

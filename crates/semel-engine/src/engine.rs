@@ -194,7 +194,7 @@ impl Engine {
     pub fn drain(&self) {
         self.inner.drain.send_replace(true);
         for nudge in locked(&self.inner.active).values() {
-            drop(nudge.send(Nudge::Drain));
+            nudge.send(Nudge::Drain).unwrap_or_default();
         }
     }
 
@@ -289,7 +289,7 @@ impl Inner {
     pub(crate) fn enter(&self, task: &TaskId) -> mpsc::UnboundedReceiver<Nudge> {
         let (sender, receiver) = mpsc::unbounded_channel();
         if *self.drain.borrow() {
-            drop(sender.send(Nudge::Drain));
+            sender.send(Nudge::Drain).unwrap_or_default();
         }
         locked(&self.active).insert(task.clone(), sender);
         receiver
@@ -307,7 +307,7 @@ impl Inner {
     /// Tells a machine that somebody else wrote to its task, and the scheduler that something may be due.
     pub(crate) fn nudge(&self, task: &TaskId) {
         if let Some(sender) = locked(&self.active).get(task) {
-            drop(sender.send(Nudge::Changed));
+            sender.send(Nudge::Changed).unwrap_or_default();
         }
         self.bell.notify_one();
     }

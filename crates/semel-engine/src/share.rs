@@ -43,7 +43,7 @@ pub(crate) async fn find_or_create(
             tenant: owner.tenant.clone(),
             client,
             plan: Arc::new(shared),
-            inputs: semel_kernel::json::Json::obj([]),
+            inputs: semel_kernel::json::Json::Obj(std::collections::BTreeMap::new()),
             digest: call.request_hash,
             shared_epoch: epoch,
         };

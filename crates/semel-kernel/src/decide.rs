@@ -94,7 +94,7 @@ impl Draft {
                 self.prechecked(&op, finding, holds, shown, ctx)?;
             }
             Input::Begin { op, request, lease_left_ms, next_key } => {
-                return self.begin(&op, request, lease_left_ms, next_key, ctx);
+                self.begin(&op, request, lease_left_ms, next_key, ctx)?;
             }
             Input::Answered { op, attempt, outcome, shown, late_ms } => {
                 self.answered(&op, attempt, outcome, shown, late_ms, ctx)?;

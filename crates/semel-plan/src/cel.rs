@@ -96,7 +96,8 @@ impl Program {
             Value::resolve(&self.expr, &context).map_err(|e| explain(&e)).and_then(|v| value::from_cel(&v))
         };
         // The crate has a few `unreachable!`; one expression must not take the process with it.
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("the expression cannot be evaluated".to_owned()))
+        catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Err("the expression cannot be evaluated".to_owned()))
     }
 
     /// Evaluates an expression that must be `true` or `false`.
@@ -105,7 +106,9 @@ impl Program {
     /// As [`Program::eval`]; also any other result, which is never taken for `false`.
     pub fn holds(&self, vars: &[(&str, &Json)]) -> Result<bool, String> {
         let result = self.eval(vars)?;
-        result.as_bool().ok_or_else(|| format!("`{}` gives {}, not true or false", self.source, result.kind_name()))
+        result
+            .as_bool()
+            .ok_or_else(|| format!("`{}` gives {}, not true or false", self.source, result.kind_name()))
     }
 
     fn reads(&self, var: &str) -> bool {
@@ -186,7 +189,8 @@ fn outside_texts(source: &str) -> impl Iterator<Item = (usize, char)> + '_ {
 }
 
 fn parse(source: &str) -> Result<(IdedExpr, SourceInfo), CelError> {
-    let parser = || ENV.parser().max_recursion_depth(2 * limit::CEL_DEPTH as u16).parse_with_source_info(source);
+    let parser =
+        || ENV.parser().max_recursion_depth(2 * limit::CEL_DEPTH as u16).parse_with_source_info(source);
     match catch_unwind(AssertUnwindSafe(parser)) {
         Ok(parsed) => parsed.map_err(|errors| first_error(source, &errors)),
         Err(_) => Err(CelError { message: "this is not an expression".to_owned(), offset: 0 }),
@@ -234,7 +238,9 @@ fn explain(error: &ExecutionError) -> String {
             format!("{} cannot be indexed by {}", value.type_of(), index.type_of())
         }
         ExecutionError::IndexOutOfBounds(_) => "an index lies outside of its list".to_owned(),
-        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => "division by zero".to_owned(),
+        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
+            "division by zero".to_owned()
+        }
         ExecutionError::DuplicateKey(_) => "a map literal has a key twice".to_owned(),
         ExecutionError::FunctionError { function, .. } => format!("`{function}` failed on its argument"),
         ExecutionError::InvalidArgumentCount { expected, actual } => {

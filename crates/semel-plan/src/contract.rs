@@ -18,6 +18,7 @@ use crate::{
     schema::Schema,
     yaml::Node,
 };
+pub(crate) use call::{Names, answer_vars};
 use semel_kernel::{
     event::PlannedOperation,
     id::{StepName, TaskId, Tenant},

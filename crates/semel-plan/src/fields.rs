@@ -83,7 +83,8 @@ fn identity_text(value: Option<&Json>) -> Result<String, String> {
         Some(Json::Str(text)) => Ok(text.clone()),
         Some(Json::Bool(truth)) => Ok(truth.to_string()),
         Some(Json::Num(number)) => number.as_i64().map(|whole| whole.to_string()).ok_or_else(|| {
-            "it is a number with a fraction, which is not exact; write it as a text or in minor units".to_owned()
+            "it is a number with a fraction, which is not exact; write it as a text or in minor units"
+                .to_owned()
         }),
         Some(other @ (Json::Null | Json::Arr(_) | Json::Obj(_))) => {
             Err(format!("it is {}, not a text, a whole number or a truth value", other.kind_name()))

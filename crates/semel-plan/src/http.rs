@@ -216,7 +216,9 @@ fn open(text: &str, key: &str) -> Open {
 fn push_text(template: &mut Open, text: &str) {
     match template.0.last_mut() {
         Some(Part::Text(last)) => last.push_str(text),
-        Some(Part::Key | Part::Fence | Part::Secret(_)) | None => template.0.push(Part::Text(text.to_owned())),
+        Some(Part::Key | Part::Fence | Part::Secret(_)) | None => {
+            template.0.push(Part::Text(text.to_owned()))
+        }
     }
 }
 

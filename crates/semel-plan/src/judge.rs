@@ -1,1 +1,215 @@
-//! Placeholder.
+//! The failure window (DESIGN section 4): what one attempt, or one look-up, proves.
+//!
+//! | what one attempt shows                                                | proves        | attempt is               |
+//! |-----------------------------------------------------------------------|---------------|--------------------------|
+//! | zero request bytes handed to the connection                           | no ①          | not sent, retryable      |
+//! | time-out, reset, broken or garbled answer                             | nothing of ④  | **unknown**              |
+//! | `key_reused`: the key was used with other parameters                  | contradiction | review                   |
+//! | `key_in_use`: another attempt is being worked on                      | ①②            | pending                  |
+//! | a declared refusal, final                                             | no ④          | not applied, final       |
+//! | a declared refusal, retryable                                         | no ④          | not applied, retryable   |
+//! | `pending`, else status 202                                            | ①②            | pending                  |
+//! | `success`, else any 2xx                                               | ①–⑦           | applied                  |
+//! | a 2xx that fails `success`, or for which it cannot be evaluated       | nothing of ④  | **unknown**              |
+//! | 400 401 403 405 406 411 413 414 415 428 431                           | no ④          | not applied, final       |
+//! | 429                                                                   | no ④          | not applied, retryable   |
+//! | every other status: 3xx, 404, 408, 409, 410, 412, 422, 5xx, …         | nothing of ④  | **unknown**              |
+//!
+//! | what one look-up shows                                                | finding                                  |
+//! |-----------------------------------------------------------------------|------------------------------------------|
+//! | no full answer                                                        | unclear                                  |
+//! | a rule up to the first that holds cannot be evaluated                 | unclear                                  |
+//! | `many`                                                                | many                                     |
+//! | `applied`                                                             | applied                                  |
+//! | `pending`                                                             | pending                                  |
+//! | `absent`, in a whole answer of a look-up that worked                  | absent                                   |
+//! | none of them                                                          | unclear; never decays into *absent*      |
+//!
+//! Rows are tried from the top. Invariant: nothing maps an error to *failed* by default, and no rule that cannot be
+//! evaluated counts as one that does not hold where that would prove something. This judges one attempt; the kernel
+//! judges the operation by all of them.
+
+mod answer;
+mod body;
+mod redact;
+
+use crate::contract::{Contract, Seen};
+use answer::{Rules, View};
+pub(crate) use redact::is_secret_name;
+use semel_kernel::{
+    json::Json,
+    limit,
+    outcome::{Finding, Outcome, Stored, UnknownCause},
+};
+use semel_ports::connector::{Report, Transport};
+
+/// Statuses that prove by HTTP's own meaning that nothing was done, for good.
+const FINAL: [u16; 11] = [400, 401, 403, 405, 406, 411, 413, 414, 415, 428, 431];
+/// The status that proves it for now.
+const TOO_MANY: u16 = 429;
+
+/// What one attempt shows, and the answer as it may be kept.
+#[must_use]
+pub fn outcome(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Outcome, Json) {
+    match &report.transport {
+        Transport::NotSent { cause } if report.bytes_out == 0 => {
+            (Outcome::not_sent(cause.clone()), redact::transport("not sent", cause))
+        }
+        Transport::NotSent { cause } => {
+            (Outcome::unknown(UnknownCause::Lost), redact::transport("broken off while sending", cause))
+        }
+        Transport::Lost { cause, detail } => {
+            (Outcome::unknown(cause.clone()), redact::transport(cause.words(), detail))
+        }
+        Transport::Answered(answer) => {
+            let view = View::of(answer);
+            let mut rules = Rules::new(&view, seen);
+            let outcome = judged(contract, &view, &mut rules);
+            let notes = rules.into_notes();
+            (outcome, redact::answer(&view, &notes))
+        }
+    }
+}
+
+fn judged(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outcome {
+    let declared = &contract.rules;
+    if rules.holds("key_reused", declared.key_reused.as_ref()) {
+        return Outcome::Contradiction { cause: view.cause("the key was used with other parameters") };
+    }
+    if rules.holds("key_in_use", declared.key_in_use.as_ref()) {
+        let cause = view.cause("the target still works on this key");
+        return Outcome::Pending { handle: Json::Null, cause };
+    }
+    for refusal in &declared.refusals {
+        if rules.holds("refusals", Some(&refusal.when)) {
+            return not_applied(view, refusal.retryable, refusal.cause.as_deref());
+        }
+    }
+    let pending = match &declared.pending {
+        Some(rule) => rules.verdict("pending", rule),
+        None => Some(view.status == 202),
+    };
+    match pending {
+        Some(true) => {
+            Outcome::Pending { handle: handle(contract, rules), cause: view.cause("the target works on it") }
+        }
+        Some(false) => success(contract, view, rules),
+        // Whether it is done or only begun cannot be told; a refusal by status still can.
+        None if view.is_2xx() => Outcome::unknown(UnknownCause::NotASuccess),
+        None => success(contract, view, rules),
+    }
+}
+
+fn success(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outcome {
+    let holds = match &contract.rules.success {
+        Some(rule) => rules.verdict("success", rule) == Some(true),
+        None if view.is_2xx() && view.is_garbled() => return Outcome::unknown(UnknownCause::Garbled),
+        None => view.is_2xx(),
+    };
+    match (holds, view.status) {
+        (true, _) => applied(contract, view, rules),
+        (false, 200..=299) => Outcome::unknown(UnknownCause::NotASuccess),
+        (false, TOO_MANY) => not_applied(view, true, None),
+        (false, status) if FINAL.contains(&status) => not_applied(view, false, None),
+        (false, _) => Outcome::unknown(UnknownCause::Undeclared),
+    }
+}
+
+/// The effect is there, whatever else is wrong with the answer: a bad body is noted, never a reason to send again.
+fn applied(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outcome {
+    let result = match &contract.rules.result {
+        Some(rule) => rules.value("result", rule).unwrap_or_else(|| view.body.clone()),
+        None => view.body.clone(),
+    };
+    let violations = contract.output.as_ref().map(|schema| schema.violations(&result)).unwrap_or_default();
+    for violation in violations {
+        rules.note(format!(
+            "the result breaks the contract's `output` at `{}`: {}",
+            violation.path, violation.message
+        ));
+    }
+    let replayed = match &contract.rules.replayed {
+        Some(rule) => rules.verdict("replayed", rule) == Some(true),
+        None => view.says_replayed(),
+    };
+    Outcome::Applied { result: Stored::Inline(result), replayed, truncated: view.truncated }
+}
+
+fn not_applied(view: &View<'_>, retryable: bool, cause: Option<&str>) -> Outcome {
+    let cause = view.cause(cause.unwrap_or(if retryable { "refused for now" } else { "refused" }));
+    let retry_after_ms = view.retry_after_ms().filter(|_| retryable).map(|ms| ms.min(limit::RETRY_AFTER_MS));
+    Outcome::NotApplied { retryable, sent: true, cause, retry_after_ms }
+}
+
+fn handle(contract: &Contract, rules: &mut Rules<'_>) -> Json {
+    contract.rules.handle.as_ref().and_then(|rule| rules.value("handle", rule)).unwrap_or(Json::Null)
+}
+
+/// What one look-up shows, and the answer as it may be kept.
+#[must_use]
+pub fn finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {
+    let (finding, _, shown) = requirement(contract, report, seen);
+    (finding, shown)
+}
+
+/// What one look-up shows, and whether `require` holds. An answer that did not come satisfies no requirement.
+#[must_use]
+pub fn requirement(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, bool, Json) {
+    let require = contract.probe.as_ref().and_then(|probe| probe.require.as_ref());
+    let (said, detail) = match &report.transport {
+        Transport::NotSent { cause } => ("the look-up was not sent", cause),
+        Transport::Lost { cause, detail } => (cause.words(), detail),
+        Transport::Answered(answer) => {
+            let view = View::of(answer);
+            let mut rules = Rules::new(&view, seen);
+            let finding = found(contract, &view, &mut rules);
+            let holds = require.is_none_or(|rule| rules.verdict("require", rule) == Some(true));
+            let notes = rules.into_notes();
+            return (finding, holds, redact::answer(&view, &notes));
+        }
+    };
+    let cause = format!("{said}: {}", redact::text(detail));
+    (Finding::Unclear { cause }, require.is_none(), redact::transport(said, detail))
+}
+
+fn found(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Finding {
+    let Some(probe) = &contract.probe else {
+        return Finding::Unclear { cause: "the contract has no probe".to_owned() };
+    };
+    let order = [
+        ("many", &probe.many),
+        ("applied", &probe.applied),
+        ("pending", &probe.pending),
+        ("absent", &probe.absent),
+    ];
+    for (name, rule) in order {
+        let Some(rule) = rule else { continue };
+        match (rules.verdict(name, rule), name) {
+            (None, _) => {
+                let cause = rules.last_note().unwrap_or("a rule cannot be evaluated").to_owned();
+                return Finding::Unclear { cause };
+            }
+            (Some(false), _) => {}
+            (Some(true), "many") => return Finding::Many { cause: view.cause("found more than once") },
+            (Some(true), "applied") => {
+                let result = probe.result.as_ref().and_then(|rule| rules.value("result", rule));
+                let result = Stored::Inline(result.unwrap_or_else(|| view.body.clone()));
+                return Finding::Applied { result };
+            }
+            (Some(true), "pending") => return Finding::Pending,
+            (Some(true), _) => return absent(view),
+        }
+    }
+    Finding::Unclear { cause: view.cause("no rule of the probe holds") }
+}
+
+/// *Absent* leads to sending again, so a look-up that failed itself, or a cut list, never says it.
+fn absent(view: &View<'_>) -> Finding {
+    if view.truncated {
+        return Finding::Unclear { cause: view.cause("the answer was cut, so absence is not proven") };
+    }
+    if matches!(view.status, 100..=199 | 300..=399 | 401 | 403 | 407 | 408 | 429 | 500..) {
+        return Finding::Unclear { cause: view.cause("the look-up itself failed") };
+    }
+    Finding::Absent
+}

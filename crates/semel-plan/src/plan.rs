@@ -17,6 +17,7 @@ use crate::{
     resolve::SharedCall,
     yaml::{self, Node},
 };
+pub(crate) use each::EachDoc;
 use inputs::Inputs;
 use read::{Draft, Origin};
 use semel_kernel::{
@@ -25,9 +26,8 @@ use semel_kernel::{
     json::Json,
     plan::{Plan, PlanStep, StepKind},
 };
-pub(crate) use each::EachDoc;
-pub(crate) use step::{StepDoc, Work};
 use std::{collections::BTreeMap, fmt, path::Path};
+pub(crate) use step::{StepDoc, Work};
 
 /// The name that a document of the store has in problems.
 const STORED: &str = "(stored plan)";

@@ -132,7 +132,7 @@ impl Problems {
     }
 
     fn add(&mut self, severity: Severity, code: &'static str, at: At<'_>, (message, hint): (String, String)) {
-        if self.0.len() >= MOST || self.is_unreadable(at) {
+        if self.is_full() || self.is_unreadable(at) {
             return;
         }
         let (file, path) = (at.file.to_owned(), at.path.to_owned());
@@ -159,6 +159,12 @@ impl Problems {
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|p| p.severity == Severity::Error)
+    }
+
+    /// Whether further ones would not be kept, so that nobody need look for them.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.0.len() >= MOST
     }
 
     /// The number of those that stand in the way.

@@ -43,7 +43,8 @@ impl Schema {
     pub fn violations(&self, value: &Json) -> Vec<Violation> {
         let value = to_serde(value);
         let told = self.0.iter_errors(&value).take(MOST_TOLD);
-        told.map(|e| Violation { path: e.instance_path().to_string(), message: e.masked().to_string() }).collect()
+        told.map(|e| Violation { path: e.instance_path().to_string(), message: e.masked().to_string() })
+            .collect()
     }
 }
 

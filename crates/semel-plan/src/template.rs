@@ -45,10 +45,8 @@ impl Template {
         let mut at = 0;
         while let Some(open) = text[at..].find(OPEN).map(|found| at + found) {
             let start = open + OPEN.len();
-            let length = end_of(&text[start..]).ok_or_else(|| CelError {
-                message: "`${{` has no `}}`".to_owned(),
-                offset: open,
-            })?;
+            let length = end_of(&text[start..])
+                .ok_or_else(|| CelError { message: "`${{` has no `}}`".to_owned(), offset: open })?;
             if open > at {
                 pieces.push(Piece::Text(text[at..open].to_owned()));
             }
@@ -225,13 +223,18 @@ impl Tree {
     fn resolve_at(&self, vars: &Vars<'_>, path: &str) -> Result<Json, String> {
         match self {
             Tree::Fixed(json) => Ok(json.clone()),
-            Tree::Text(template) => template.resolve(vars).map_err(|e| if path.is_empty() { e } else { format!("{path}: {e}") }),
+            Tree::Text(template) => {
+                template.resolve(vars).map_err(|e| if path.is_empty() { e } else { format!("{path}: {e}") })
+            }
             Tree::Arr(items) => {
-                let each = items.iter().enumerate().map(|(i, item)| item.resolve_at(vars, &format!("{path}[{i}]")));
+                let each =
+                    items.iter().enumerate().map(|(i, item)| item.resolve_at(vars, &format!("{path}[{i}]")));
                 each.collect::<Result<Vec<_>, _>>().map(Json::Arr)
             }
             Tree::Obj(members) => {
-                let each = members.iter().map(|(k, v)| Ok((k.clone(), v.resolve_at(vars, &crate::yaml::join(path, k))?)));
+                let each = members
+                    .iter()
+                    .map(|(k, v)| Ok((k.clone(), v.resolve_at(vars, &crate::yaml::join(path, k))?)));
                 each.collect::<Result<BTreeMap<_, _>, String>>().map(Json::Obj)
             }
         }

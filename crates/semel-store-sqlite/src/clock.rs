@@ -34,7 +34,10 @@ pub trait TimeSource: Send + Sync {
 pub struct OsTime;
 
 impl TimeSource for OsTime {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else gets as an argument")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everybody else gets as an argument"
+    )]
     fn wall_ms(&self) -> i64 {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
@@ -64,7 +67,12 @@ pub(crate) struct Anchor {
 
 impl Anchor {
     /// The anchor to go on with, from the one that is kept and the last store time that is known to have been.
-    pub(crate) fn after(kept: Option<Self>, last: Millis, source: &dyn TimeSource, clock_error_ms: i64) -> Self {
+    pub(crate) fn after(
+        kept: Option<Self>,
+        last: Millis,
+        source: &dyn TimeSource,
+        clock_error_ms: i64,
+    ) -> Self {
         let (boot_ms, boot_id) = (source.boottime_ms(), source.boot_id());
         match kept {
             Some(kept) if !boot_id.is_empty() && kept.boot_id == boot_id && kept.boot_ms <= boot_ms => kept,

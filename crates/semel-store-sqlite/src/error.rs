@@ -55,7 +55,9 @@ fn code(error: &Error) -> Option<ErrorCode> {
 /// The class of an error.
 pub(crate) fn class(error: &Error) -> Class {
     match code(error) {
-        None | Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch) => Class::Own,
+        None | Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch) => {
+            Class::Own
+        }
         Some(
             ErrorCode::DatabaseBusy
             | ErrorCode::DatabaseLocked
@@ -81,9 +83,8 @@ pub(crate) fn of(error: &Error) -> StoreError {
             StoreError::ReadOnly(text)
         }
         Some(ErrorCode::TooBig) => StoreError::Limit(text),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
-            StoreError::Corrupt(text)
-        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation)
+        | None => StoreError::Corrupt(text),
         Some(_) => StoreError::Closed(text),
     }
 }

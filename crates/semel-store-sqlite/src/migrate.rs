@@ -70,8 +70,7 @@ pub(crate) fn run(conn: &mut Connection, now: Millis) -> Result<(), StoreError> 
 fn check(conn: &Connection, form: i64) -> Result<(), StoreError> {
     for migration in MIGRATIONS.iter().filter(|m| m.n <= form) {
         let query = "SELECT sha256 FROM migration WHERE n = ?1";
-        let made: String =
-            conn.query_row(query, [migration.n], |r| r.get(0)).map_err(|e| error::of(&e))?;
+        let made: String = conn.query_row(query, [migration.n], |r| r.get(0)).map_err(|e| error::of(&e))?;
         if made != Hash::of(migration.sql.as_bytes()).to_string() {
             let name = migration.name;
             return Err(StoreError::Corrupt(format!("migration {} `{name}` was another one", migration.n)));

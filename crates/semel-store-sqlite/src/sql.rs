@@ -82,3 +82,6 @@ pub(crate) fn end_of(prefix: &str) -> String {
 /// More rows than this behind a prefix are not sorted: the list's own order is walked instead, where so common a
 /// prefix is met soon.
 pub(crate) const NARROW: i64 = 1_000;
+
+#[cfg(test)]
+mod plans;

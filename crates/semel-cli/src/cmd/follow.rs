@@ -118,7 +118,7 @@ async fn print_new(store: &dyn Store, task: &TaskId, seen: u64, ui: Ui) -> Resul
     Ok((oblige::phase(&now), version))
 }
 
-fn print_event(recorded: &Recorded, ui: Ui) {
+pub(crate) fn print_event(recorded: &Recorded, ui: Ui) {
     if !ui.json {
         let line = timeline::line(recorded);
         ui.say(&format!("  {}  {}", time::moment(line.at), line.text));
@@ -137,7 +137,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct StepReport<'a> {
+pub(crate) struct StepReport<'a> {
     step: &'a str,
     state: &'a str,
     guarantee: Option<&'static str>,
@@ -195,7 +195,8 @@ fn report_json(task: &Task, exit: Exit) -> Report<'_> {
     }
 }
 
-fn step_report<'a>(task: &'a Task, step: &'a Step) -> StepReport<'a> {
+/// A step for programs.
+pub(crate) fn step_report<'a>(task: &'a Task, step: &'a Step) -> StepReport<'a> {
     let op = task.operation_of(step);
     StepReport {
         step: step.name.as_str(),

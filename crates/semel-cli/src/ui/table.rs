@@ -12,3 +12,13 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Ite
     }
     table.to_string().lines().map(|l| l.trim_end().trim_start_matches(' ')).collect::<Vec<_>>().join("\n")
 }
+
+/// A text of one line and at most `most` characters; a cut is marked.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}

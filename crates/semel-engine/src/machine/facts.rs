@@ -101,7 +101,7 @@ impl Machine {
         Some((contract, Names { args, key, operation, task: task.to_owned() }))
     }
 
-    fn value_of(&self, stored: &Stored) -> Json {
+    pub(super) fn value_of(&self, stored: &Stored) -> Json {
         match stored {
             Stored::Inline(value) => value.clone(),
             Stored::Artifact(at) => self.bodies.get(&at.hash).cloned().unwrap_or(Json::Null),

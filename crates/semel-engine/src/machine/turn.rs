@@ -49,7 +49,7 @@ impl Machine {
         moment: &Moment,
     ) -> Result<(Self, Vec<Io>), Reject> {
         let generation = Generation { epoch: submission.epoch, counter: 1 };
-        let mut machine = Self::idle(plan, session.clone(), generation);
+        let mut machine = Self::idle(plan, generation);
         let mut artifacts = Vec::new();
         if let Stored::Inline(inputs) = &submission.inputs {
             machine.inputs = inputs.clone();
@@ -156,6 +156,7 @@ impl Machine {
         if !still_owed || self.sharing.contains(step) || self.wants_bodies(making) {
             return;
         }
+        let task = making.draft.task();
         let view = View { task, inputs: &self.inputs, outputs: &self.outputs, now: moment.now.at };
         let resolution = match self.plan.resolve(&view, step) {
             Resolved::Skip { cause } => Resolution::Skip { cause },

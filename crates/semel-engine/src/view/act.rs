@@ -95,14 +95,19 @@ pub(crate) fn words(task: &Task, op: &Operation, act: &Act, now: Now) -> String 
         Act::Begin { why } => begins(task, op, *why),
         Act::Probe => asks(task, op),
         Act::Lose { attempt, cause } => {
-            format!("records attempt {attempt} as unknown, never as failed ({}), and reconciles it", cause.words())
+            format!(
+                "records attempt {attempt} as unknown, never as failed ({}), and reconciles it",
+                cause.words()
+            )
         }
         Act::Commit { proof, .. } => format!("records COMMITTED, proven by {}", proof_words(proof)),
         Act::Fail { code, cause } => format!("records FAILED ({code}): {}", clean(cause)),
         Act::Pace { pause_ms, .. } => {
             format!("schedules the next attempt after a pause of up to {}", length(*pause_ms))
         }
-        Act::AcceptLoss => "writes it off, because the owner of the contract accepts that it may be lost".to_owned(),
+        Act::AcceptLoss => {
+            "writes it off, because the owner of the contract accepts that it may be lost".to_owned()
+        }
         Act::Review { cause } => format!("opens a review, because {}", cause.words()),
     }
 }
@@ -115,7 +120,8 @@ fn waits(task: &Task, op: &Operation, until: Millis, why: &str, now: Now) -> Str
             None => format!("waits for {why}"),
         };
     }
-    let reason = if why == "a person's order" { "as a person ordered".to_owned() } else { format!("for {why}") };
+    let reason =
+        if why == "a person's order" { "as a person ordered".to_owned() } else { format!("for {why}") };
     let later = recover::act(task, op, Now { at: until.max(now.at), ..now });
     let then = match later {
         Act::Wait { .. } | Act::Nothing => "looks again".to_owned(),
@@ -128,20 +134,23 @@ fn begins(task: &Task, op: &Operation, why: Why) -> String {
     let n = op.attempts.iter().map(|a| a.n).max().unwrap_or(0).saturating_add(1);
     let terms = task.terms(&op.planned);
     let max = terms.map_or(0, |t| t.retry.max);
+    let again = if n > 1 { "sends again" } else { "sends it" };
     match why {
         Why::First => "records STARTED and sends the request".to_owned(),
         Why::Retry => {
-            format!("sends again as attempt {n} of at most {max}, as every earlier attempt is proven not applied")
+            format!(
+                "sends again as attempt {n} of at most {max}, as every earlier attempt is proven not applied"
+            )
         }
         Why::SameKey => format!(
             "sends the same request with the same key as attempt {n} of at most {max}, which the target deduplicates"
         ),
         Why::Harmless if terms.is_some_and(|t| t.effect == Effect::None) => {
-            format!("sends again as attempt {n}, as it changes nothing")
+            format!("{again} as attempt {n}, as it changes nothing")
         }
-        Why::Harmless => format!("sends again as attempt {n}, as setting the state twice is harmless"),
+        Why::Harmless => format!("{again} as attempt {n}, as setting the state twice is harmless"),
         Why::AcceptedDuplicate => {
-            format!("sends again as attempt {n}, as the owner of the contract accepts a duplicate")
+            format!("{again} as attempt {n}, as the owner of the contract accepts a duplicate")
         }
     }
 }
@@ -150,7 +159,9 @@ fn asks(task: &Task, op: &Operation) -> String {
     let next = op.probes.asked.saturating_add(1);
     let max = task.terms(&op.planned).and_then(|t| t.probe.as_ref()).map_or(next, |p| p.max);
     if next > max {
-        return format!("asks the target once more whether it happened (look-up {next}, after the settled moment)");
+        return format!(
+            "asks the target once more whether it happened (look-up {next}, after the settled moment)"
+        );
     }
     format!("asks the target whether it happened (look-up {next} of at most {max})")
 }

@@ -139,12 +139,18 @@ impl Rail {
                 let rule = "the state held before anything was sent; by whose doing is not proven";
                 self.set(COMMITTED..=COMMITTED, Mark::Proven, rule);
             }
-            Proof::Probe => self.prove(REACHED..=COMMITTED, "a look-up found it once, with our key or reference"),
-            Proof::Evidence => self.prove(REACHED..=COMMITTED, "an authenticated receipt or a late answer shows it"),
+            Proof::Probe => {
+                self.prove(REACHED..=COMMITTED, "a look-up found it once, with our key or reference")
+            }
+            Proof::Evidence => {
+                self.prove(REACHED..=COMMITTED, "an authenticated receipt or a late answer shows it")
+            }
             Proof::Person { .. } => {
                 self.prove(REACHED..=COMMITTED, "a person says so; weaker than proof from the target");
             }
-            Proof::Replay { .. } => self.prove(REACHED..=COMMITTED, "the operation that it repeats is proven"),
+            Proof::Replay { .. } => {
+                self.prove(REACHED..=COMMITTED, "the operation that it repeats is proven")
+            }
             Proof::Answer { .. } | Proof::Timer | Proof::Items => {}
         }
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod canon;
+mod chance;
 mod classes;
 mod golden;
 mod history;

@@ -356,63 +356,63 @@ impl Story {
         self.history.iter().filter(|(e, _)| is(e)).count()
     }
 
-    pub(crate) fn expect_state(&self, step: &str, state: StepState) -> &Self {
+    pub(crate) fn expect_state(&mut self, step: &str, state: StepState) -> &mut Self {
         assert_eq!(self.step(step).state, state, "step `{step}`: {:#?}", self.step(step));
         self
     }
 
-    pub(crate) fn expect_failed(&self, step: &str, code: &str) -> &Self {
+    pub(crate) fn expect_failed(&mut self, step: &str, code: &str) -> &mut Self {
         self.expect_state(step, StepState::Failed);
         assert_eq!(self.step(step).code, code, "{}", self.step(step).cause);
         self
     }
 
-    pub(crate) fn expect_phase(&self, expected: Phase) -> &Self {
+    pub(crate) fn expect_phase(&mut self, expected: Phase) -> &mut Self {
         assert_eq!(phase(&self.task), expected, "{:#?}", self.owed());
         self
     }
 
-    pub(crate) fn expect_judged(&self, step: &str, judged: Judgement) -> &Self {
+    pub(crate) fn expect_judged(&mut self, step: &str, judged: Judgement) -> &mut Self {
         assert_eq!(self.op(step).judge(), judged);
         self
     }
 
-    pub(crate) fn expect_act(&self, step: &str, act: &Act) -> &Self {
+    pub(crate) fn expect_act(&mut self, step: &str, act: &Act) -> &mut Self {
         assert_eq!(&self.act(step), act);
         self
     }
 
-    pub(crate) fn expect_begin(&self, step: &str, why: Why) -> &Self {
+    pub(crate) fn expect_begin(&mut self, step: &str, why: Why) -> &mut Self {
         self.expect_act(step, &Act::Begin { why })
     }
 
     /// The table waits until that moment of the story.
-    pub(crate) fn expect_wait(&self, step: &str, ms: i64) -> &Self {
+    pub(crate) fn expect_wait(&mut self, step: &str, ms: i64) -> &mut Self {
         let Act::Wait { until, why } = self.act(step) else { panic!("{:?}", self.act(step)) };
         assert_eq!(until.0.saturating_sub(T0), ms, "waits for {why}");
         self
     }
 
     /// Only an event can end the wait.
-    pub(crate) fn expect_stuck(&self, step: &str) -> &Self {
+    pub(crate) fn expect_stuck(&mut self, step: &str) -> &mut Self {
         let Act::Wait { until, .. } = self.act(step) else { panic!("{:?}", self.act(step)) };
         assert_eq!(until, Millis::MAX);
         self
     }
 
     /// A review of that cause is the one that is open.
-    pub(crate) fn expect_review(&self, cause: &ReviewCause) -> &Self {
+    pub(crate) fn expect_review(&mut self, cause: &ReviewCause) -> &mut Self {
         let review = self.open_review();
         assert_eq!(&self.task.review(&review).unwrap().cause, cause);
         self
     }
 
-    pub(crate) fn expect_no_review(&self) -> &Self {
+    pub(crate) fn expect_no_review(&mut self) -> &mut Self {
         assert_eq!(self.task.open_reviews().count(), 0, "{:#?}", self.task.reviews);
         self
     }
 
-    pub(crate) fn expect_names(&self, names: &[&str]) -> &Self {
+    pub(crate) fn expect_names(&mut self, names: &[&str]) -> &mut Self {
         assert_eq!(self.names(), names);
         self
     }

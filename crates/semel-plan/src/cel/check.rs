@@ -19,9 +19,8 @@ pub(super) const ORDERED: &str = "@ordered";
 /// The accumulator that the macros of the parser use.
 pub(super) const RESULT: &str = "@result";
 
-const FUNCTIONS: [&str; 11] = [
-    "size", "contains", "startsWith", "endsWith", "int", "uint", "double", "string", "bool", "type", "dyn",
-];
+const FUNCTIONS: [&str; 11] =
+    ["size", "contains", "startsWith", "endsWith", "int", "uint", "double", "string", "bool", "type", "dyn"];
 const TYPES: [&str; 10] =
     ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"];
 
@@ -87,7 +86,9 @@ impl Check {
         let operator = !name.starts_with(|c: char| c.is_ascii_alphabetic());
         if !operator && !FUNCTIONS.contains(&name) {
             let known = FUNCTIONS.join(", ");
-            let message = format!("there is no function `{name}`; there are {known}, and the macros has, all, exists, exists_one, map, filter");
+            let message = format!(
+                "there is no function `{name}`; there are {known}, and the macros has, all, exists, exists_one, map, filter"
+            );
             return Err(Fault { node: id, message });
         }
         if let Some(target) = &mut call.target {
@@ -119,8 +120,9 @@ impl Check {
 
     fn name(&mut self, path: &[&str]) {
         let Some(root) = path.first() else { return };
-        let known = self.bound.iter().any(|b| b == root) || *root == RESULT;
-        if !known && !(path.len() == 1 && TYPES.contains(root)) {
+        let bound = self.bound.iter().any(|b| b == root) || *root == RESULT;
+        let is_type = path.len() == 1 && TYPES.contains(root);
+        if !bound && !is_type {
             self.names.insert(path.join("."));
         }
     }

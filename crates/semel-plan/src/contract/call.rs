@@ -107,7 +107,8 @@ fn checked_size(args: &Json) -> Result<&Args, Refusal> {
         return Err(too_large(members, size));
     }
     if members.len() > MOST_FIELDS {
-        let cause = format!("{} arguments, more than {MOST_FIELDS}; next: group them in a map", members.len());
+        let cause =
+            format!("{} arguments, more than {MOST_FIELDS}; next: group them in a map", members.len());
         return Err(Refusal { code: "SM4402", cause, fields: Vec::new() });
     }
     Ok(members)
@@ -133,7 +134,8 @@ fn check_schema(schema: &crate::schema::Schema, args: &Json) -> Result<(), Refus
     let mut fields: Vec<String> =
         violations.iter().filter_map(|v| v.path.split('/').nth(1)).map(str::to_owned).collect();
     fields.dedup();
-    let cause = format!("the arguments break the contract's `input`: {}; next: correct them", told.join("; "));
+    let cause =
+        format!("the arguments break the contract's `input`: {}; next: correct them", told.join("; "));
     Err(Refusal { code: "SM4403", cause, fields })
 }
 
@@ -160,6 +162,9 @@ fn unfilled(cause: &str) -> Refusal {
 }
 
 /// The variables of an answer's rules: the answer, then the names beside it.
-pub(crate) fn answer_vars<'a>(answer: [(&'a str, &'a Json); 3], beside: &Vars<'a>) -> Vec<(&'a str, &'a Json)> {
+pub(crate) fn answer_vars<'a>(
+    answer: [(&'a str, &'a Json); 3],
+    beside: &Vars<'a>,
+) -> Vec<(&'a str, &'a Json)> {
     answer.into_iter().chain(beside.iter().copied()).collect()
 }

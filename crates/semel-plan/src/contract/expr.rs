@@ -43,12 +43,18 @@ fn compile(text: &str, at: At<'_>, names: &[&str], problems: &mut Problems) -> O
 
 fn bad_expression(text: &str, error: &CelError, at: At<'_>, problems: &mut Problems) {
     let at = At { span: at.span.inside(text, error.offset), ..at };
-    problems.error("SM4201", at, format!("this is not an expression: {}", error.message), "write CEL, such as `status == 200 && body.id == args.id`");
+    problems.error(
+        "SM4201",
+        at,
+        format!("this is not an expression: {}", error.message),
+        "write CEL, such as `status == 200 && body.id == args.id`",
+    );
 }
 
 fn check_names(program: &Program, at: At<'_>, names: &[&str], problems: &mut Problems) -> bool {
     let root = |name: &String| name.split('.').next().unwrap_or_default().to_owned();
-    let unknown: Vec<String> = program.names().iter().map(root).filter(|r| !names.contains(&r.as_str())).collect();
+    let unknown: Vec<String> =
+        program.names().iter().map(root).filter(|r| !names.contains(&r.as_str())).collect();
     for name in &unknown {
         let hint = did_you_mean(name, names.iter().copied());
         problems.error("SM4202", at, format!("`{name}` is not known in `{}`", program.source()), hint);
@@ -92,7 +98,9 @@ pub(crate) fn tree(node: &Node, at: At<'_>, names: &[&str], problems: &mut Probl
             let mut map = Vec::new();
             for (key, value) in members {
                 let path = join(at.path, &key.text);
-                map.push(tree(value, At { path: &path, ..at }, names, problems).map(|t| (key.text.clone(), t)));
+                map.push(
+                    tree(value, At { path: &path, ..at }, names, problems).map(|t| (key.text.clone(), t)),
+                );
             }
             map.into_iter().collect::<Option<BTreeMap<_, _>>>().map(Tree::Obj)
         }

@@ -15,6 +15,7 @@ pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     lint.effect();
     lint.key_window();
     lint.success();
+    lint.pending();
     lint.probe();
     lint.undo();
 }
@@ -38,12 +39,23 @@ impl Lint<'_> {
     fn effect(&mut self) {
         let terms = &self.contract.terms;
         if !self.declares("effect") {
-            let message = "`effect` is missing, so the tool is treated as blind: after a lost answer a person is asked";
-            self.warn("SM4309", "effect", message, "say what a repeated request does: none, natural, keyed, queryable or blind");
+            let message =
+                "`effect` is missing, so the tool is treated as blind: after a lost answer a person is asked";
+            self.warn(
+                "SM4309",
+                "effect",
+                message,
+                "say what a repeated request does: none, natural, keyed, queryable or blind",
+            );
         }
         if terms.irreversible && terms.effect == Effect::Blind {
             let message = "irreversible, and the target offers neither a key nor a look-up: when an answer is lost, nobody can find out whether it happened but a person";
-            self.warn("SM4303", "undo", message, "find a key or a look-up at the target, or accept that each lost answer becomes a review");
+            self.warn(
+                "SM4303",
+                "undo",
+                message,
+                "find a key or a look-up at the target, or accept that each lost answer becomes a review",
+            );
         }
     }
 
@@ -52,14 +64,20 @@ impl Lint<'_> {
         let terms = &self.contract.terms;
         let Some(window) = terms.key_window_ms else { return };
         let one = terms.send_within_ms + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms;
-        let needed = terms.key_margin_ms() + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms + one;
+        let needed =
+            terms.key_margin_ms() + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms + one;
         if terms.effect == Effect::Keyed && window <= needed {
             let message = format!(
                 "a key window of {} leaves no time to send again: one lost attempt, time-out, settle and margin take {}",
                 duration::text(window),
                 duration::text(needed)
             );
-            self.warn("SM4306", "key_window", &message, "shorten `timeout` or `probe.settle`, or treat the tool as queryable or blind");
+            self.warn(
+                "SM4306",
+                "key_window",
+                &message,
+                "shorten `timeout` or `probe.settle`, or treat the tool as queryable or blind",
+            );
         }
     }
 
@@ -67,8 +85,18 @@ impl Lint<'_> {
         let Some(success) = &self.contract.rules.success else { return };
         let everything = [200, 302, 404, 422, 500, 503].into_iter().all(|status| holds(success, status));
         if everything {
-            let message = "`success` holds for every status, also for 500: a failed request would be taken for applied";
+            let message =
+                "`success` holds for every status, also for 500: a failed request would be taken for applied";
             self.warn("SM4307", "success", message, "compare `status` in it, such as `status == 200 && …`");
+        }
+    }
+
+    fn pending(&mut self) {
+        let rules = &self.contract.rules;
+        let Some(success) = rules.success.as_ref().filter(|_| rules.pending.is_none()) else { return };
+        if holds(success, 202) && !holds(success, 200) {
+            let message = "`success` waits for 202, but 202 means that the target still works on it, unless `pending` says otherwise";
+            self.warn("SM4312", "success", message, "add `pending: \"false\"` if 202 means done");
         }
     }
 

@@ -38,7 +38,14 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
     let account = f.opt_text("account", problems).map(str::to_owned);
     undo(&mut f, problems);
     if f.has("require") && !f.has("probe") {
-        wrong::<()>(&mut f, "SM4209", "require", "`require` asks the probe, and there is none", "add `probe:`", problems);
+        wrong::<()>(
+            &mut f,
+            "SM4209",
+            "require",
+            "`require` asks the probe, and there is none",
+            "add `probe:`",
+            problems,
+        );
     }
     f.finish(problems);
     if problems.errors() > errors {
@@ -51,7 +58,21 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
     let key_place = declared.or_else(|| usual_key_place(terms.effect, &http));
     let source = source(node, file);
     let document = document?;
-    Some(Contract { terms, document, account, fields, key_format, key_place, fence, http, rules, probe, input, output, source })
+    Some(Contract {
+        terms,
+        document,
+        account,
+        fields,
+        key_format,
+        key_place,
+        fence,
+        http,
+        rules,
+        probe,
+        input,
+        output,
+        source,
+    })
 }
 
 fn source(node: &Node, file: &str) -> Source {
@@ -78,7 +99,12 @@ fn fields(f: &mut Fields<'_>, problems: &mut Problems) -> FieldRules {
             if let Some(first) = seen.insert((*text).to_owned(), key) {
                 let path = f.path_of(key);
                 let message = format!("`{text}` stands in `{first}` already");
-                problems.error("SM4207", At { file: f.file(), span: *span, path: &path }, message, "name it once");
+                problems.error(
+                    "SM4207",
+                    At { file: f.file(), span: *span, path: &path },
+                    message,
+                    "name it once",
+                );
             }
         }
         texts.into_iter().map(|(text, _)| text.to_owned()).collect::<Vec<String>>()
@@ -170,7 +196,8 @@ fn kind(one: &mut Fields<'_>, problems: &mut Problems) -> Option<bool> {
 fn probe(f: &mut Fields<'_>, problems: &mut Problems) -> Option<ProbeRules> {
     let mut probe = f.map("probe", problems)?;
     let http = http::read(&mut probe, &QUESTION, problems);
-    if let Some(spec) = http.as_ref().filter(|spec| !matches!(spec.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "POST"))
+    if let Some(spec) =
+        http.as_ref().filter(|spec| !matches!(spec.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "POST"))
     {
         let message = format!("a probe changes nothing, and {} does", spec.method);
         wrong::<()>(&mut probe, "SM4205", "http", &message, "use GET, or POST for a search", problems);
@@ -192,20 +219,25 @@ fn schema(f: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Opt
         Ok(schema) => Some(schema),
         Err(message) => {
             let message = format!("this is not a JSON Schema: {message}");
-            wrong(f, "SM4208", key, &message, "correct it; references to other documents are not followed", problems)
+            wrong(
+                f,
+                "SM4208",
+                key,
+                &message,
+                "correct it; references to other documents are not followed",
+                problems,
+            )
         }
     }
 }
 
 /// What undoes the effect is kept in the document; only `none` changes the terms.
 fn undo(f: &mut Fields<'_>, problems: &mut Problems) {
-    if let Some(node) = f.node("undo").filter(|node| node.as_text() != Some("none")) {
-        if let Some(mut undo) = Fields::of(node, f.file(), f.path_of("undo"), problems) {
-            undo.text("act", problems);
-            undo.json("with", problems);
-            undo.finish(problems);
-        }
+    let other = f.node("undo").filter(|node| node.as_text() != Some("none"));
+    if let Some(mut undo) = other.and_then(|node| Fields::of(node, f.file(), f.path_of("undo"), problems)) {
+        undo.text("act", problems);
+        undo.json("with", problems);
+        undo.finish(problems);
     }
     word(f, "risk", &[("ask", ())], (), problems);
 }
-

@@ -74,11 +74,25 @@ fn tool(f: &mut Fields<'_>, problems: &mut Problems) -> Option<ToolName> {
 fn check(f: &mut Fields<'_>, terms: &Terms, problems: &mut Problems) {
     if terms.effect == Effect::Keyed && !f.has("key_window") {
         let message = "`keyed` needs `key_window`: how long the target remembers a key. After it, the same request is a second effect";
-        wrong::<()>(f, "SM4301", "effect", message, "look it up at the target; many keep keys for 24h", problems);
+        wrong::<()>(
+            f,
+            "SM4301",
+            "effect",
+            message,
+            "look it up at the target; many keep keys for 24h",
+            problems,
+        );
     }
     if terms.effect == Effect::Queryable && !f.has("probe") {
         let message = "`queryable` needs `probe`: how the target is asked";
-        wrong::<()>(f, "SM4302", "effect", message, "add `probe:` with `http`, `applied`, `absent` and `settle`", problems);
+        wrong::<()>(
+            f,
+            "SM4302",
+            "effect",
+            message,
+            "add `probe:` with `http`, `applied`, `absent` and `settle`",
+            problems,
+        );
     }
     if terms.effect == Effect::Blind && f.has("probe") {
         let message = "a tool with a probe is not blind";
@@ -86,7 +100,8 @@ fn check(f: &mut Fields<'_>, terms: &Terms, problems: &mut Problems) {
     }
     let accepts = matches!(terms.on_unknown, OnUnknown::AcceptDuplicate | OnUnknown::AcceptLoss);
     if terms.irreversible && accepts {
-        let message = "an irreversible act that may have happened is never sent again or written off without a person";
+        let message =
+            "an irreversible act that may have happened is never sent again or written off without a person";
         wrong::<()>(f, "SM4304", "on_unknown", message, "say `on_unknown: review`", problems);
     }
 }
@@ -96,7 +111,14 @@ fn positive(f: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> O
     if found > 0 {
         return Some(found);
     }
-    wrong(f, "SM4203", key, &format!("`{key}` must be longer than nothing"), "write a duration such as 30s", problems)
+    wrong(
+        f,
+        "SM4203",
+        key,
+        &format!("`{key}` must be longer than nothing"),
+        "write a duration such as 30s",
+        problems,
+    )
 }
 
 struct Limits {
@@ -118,7 +140,12 @@ pub(super) fn probe_keys(probe: &mut Fields<'_>) {
     }
 }
 
-fn probe(f: &mut Fields<'_>, effect: Effect, most: Option<u32>, problems: &mut Problems) -> Option<ProbeTerms> {
+fn probe(
+    f: &mut Fields<'_>,
+    effect: Effect,
+    most: Option<u32>,
+    problems: &mut Problems,
+) -> Option<ProbeTerms> {
     let node = f.node("probe")?;
     let path = f.path_of("probe");
     node.as_map()?;

@@ -6,6 +6,7 @@
 use super::{Auth, AuthPlace, BodyKind, HttpSpec};
 use crate::{
     contract::expr::{self, template, tree},
+    judge::is_secret_name,
     problem::{At, Problems},
     template::{Piece, Template},
     yaml::{Fields, Node},
@@ -22,14 +23,23 @@ pub fn read(f: &mut Fields<'_>, names: &[&str], problems: &mut Problems) -> Opti
     let mut http = f.map("http", problems)?;
     let method = method(&mut http, problems);
     let url = url(&mut http, names, problems);
-    let query = named_templates(&mut http, "query", names, problems);
+    let query = query(&mut http, names, problems);
     let headers = headers(&mut http, names, problems);
     let auth = if http.has("auth") { auth(&mut http, problems).map(Some) } else { Some(None) };
     let body = body(&mut http, method.as_deref(), problems);
     let send = send(&mut http, names, problems);
     let ca = http.opt_text("ca", problems).map(str::to_owned);
     http.finish(problems);
-    Some(HttpSpec { method: method?, url: url?, query: query?, headers: headers?, auth: auth?, body, send: send?, ca })
+    Some(HttpSpec {
+        method: method?,
+        url: url?,
+        query: query?,
+        headers: headers?,
+        auth: auth?,
+        body,
+        send: send?,
+        ca,
+    })
 }
 
 fn method(http: &mut Fields<'_>, problems: &mut Problems) -> Option<String> {
@@ -37,7 +47,14 @@ fn method(http: &mut Fields<'_>, problems: &mut Problems) -> Option<String> {
     if METHODS.contains(&found.as_str()) {
         return Some(found);
     }
-    expr::wrong(http, "SM4205", "method", &format!("`{found}` is not a method"), &format!("use one of: {}", METHODS.join(", ")), problems)
+    expr::wrong(
+        http,
+        "SM4205",
+        "method",
+        &format!("`{found}` is not a method"),
+        &format!("use one of: {}", METHODS.join(", ")),
+        problems,
+    )
 }
 
 fn url(http: &mut Fields<'_>, names: &[&str], problems: &mut Problems) -> Option<Template> {
@@ -53,6 +70,12 @@ fn url(http: &mut Fields<'_>, names: &[&str], problems: &mut Problems) -> Option
     if !begins || text.contains('#') {
         let hint = "begin with https:// or http://, or make the whole address one `${{ }}`; leave out `#`";
         return expr::wrong(http, "SM4205", "url", "this is not an http address", hint, problems);
+    }
+    let authority =
+        text.split("://").nth(1).and_then(|rest| rest.split(['/', '?']).next()).unwrap_or_default();
+    if authority.contains('@') {
+        secret_problem(http, "url", problems);
+        return None;
     }
     Some(url)
 }
@@ -85,17 +108,40 @@ fn named_templates(
     found.into_iter().collect()
 }
 
-fn headers(http: &mut Fields<'_>, names: &[&str], problems: &mut Problems) -> Option<Vec<(String, Template)>> {
+fn headers(
+    http: &mut Fields<'_>,
+    names: &[&str],
+    problems: &mut Problems,
+) -> Option<Vec<(String, Template)>> {
     let found = named_templates(http, "headers", names, problems)?;
     let mut headers = Vec::new();
     for (name, value) in found {
         let lower = header_name(http, "headers", &name, problems)?;
-        if lower == "authorization" && value.programs().next().is_none() {
-            secret_problem(http, "headers", problems);
-        }
         headers.push((lower, value));
     }
+    no_literal_secret(http, "headers", &headers, problems);
     Some(headers)
+}
+
+fn query(http: &mut Fields<'_>, names: &[&str], problems: &mut Problems) -> Option<Vec<(String, Template)>> {
+    let found = named_templates(http, "query", names, problems)?;
+    no_literal_secret(http, "query", &found, problems);
+    Some(found)
+}
+
+/// A fixed value under a secret's name is a secret, and a contract is stored and shown.
+fn no_literal_secret(
+    http: &mut Fields<'_>,
+    key: &'static str,
+    values: &[(String, Template)],
+    problems: &mut Problems,
+) {
+    let literal = |(name, value): &(String, Template)| {
+        is_secret_name(name) && value.programs().next().is_none() && !value.pieces().is_empty()
+    };
+    if values.iter().any(literal) {
+        secret_problem(http, key, problems);
+    }
 }
 
 /// The name in lower case, if a header can have it and a contract may set it.
@@ -108,10 +154,24 @@ pub(crate) fn header_name(
     let lower = name.to_ascii_lowercase();
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if lower.is_empty() || !lower.chars().all(token) {
-        return expr::wrong(f, "SM4205", key, &format!("`{name}` is not a header name"), "use letters, digits and -", problems);
+        return expr::wrong(
+            f,
+            "SM4205",
+            key,
+            &format!("`{name}` is not a header name"),
+            "use letters, digits and -",
+            problems,
+        );
     }
     if RESERVED.contains(&lower.as_str()) {
-        return expr::wrong(f, "SM4205", key, &format!("`{name}` belongs to the connection"), "leave it out", problems);
+        return expr::wrong(
+            f,
+            "SM4205",
+            key,
+            &format!("`{name}` belongs to the connection"),
+            "leave it out",
+            problems,
+        );
     }
     Some(lower)
 }
@@ -148,23 +208,42 @@ fn auth_place(auth: &mut Fields<'_>, node: &Node, problems: &mut Problems) -> Op
         ["basic"] => Some(AuthPlace::Basic),
         ["header", name] => header_name(auth, "as", name, problems).map(AuthPlace::Header),
         ["query", name] if !name.is_empty() => Some(AuthPlace::Query((*name).to_owned())),
-        _ => expr::wrong(auth, "SM4205", "as", "this is no place for a secret", "use bearer, basic, `header NAME` or `query NAME`", problems),
+        _ => expr::wrong(
+            auth,
+            "SM4205",
+            "as",
+            "this is no place for a secret",
+            "use bearer, basic, `header NAME` or `query NAME`",
+            problems,
+        ),
     }
 }
 
 fn body(http: &mut Fields<'_>, method: Option<&str>, problems: &mut Problems) -> BodyKind {
-    let usual = if matches!(method, Some("POST" | "PUT" | "PATCH")) { BodyKind::Json } else { BodyKind::None };
+    let usual =
+        if matches!(method, Some("POST" | "PUT" | "PATCH")) { BodyKind::Json } else { BodyKind::None };
     match http.opt_text("body", problems) {
         None => usual,
         Some("json") => BodyKind::Json,
         Some("form") => BodyKind::Form,
         Some("none") => BodyKind::None,
-        Some(other) => expr::wrong(http, "SM4205", "body", &format!("`{other}` is not a kind of body"), "use json, form or none", problems)
-            .unwrap_or(usual),
+        Some(other) => expr::wrong(
+            http,
+            "SM4205",
+            "body",
+            &format!("`{other}` is not a kind of body"),
+            "use json, form or none",
+            problems,
+        )
+        .unwrap_or(usual),
     }
 }
 
-fn send(http: &mut Fields<'_>, names: &[&str], problems: &mut Problems) -> Option<Option<crate::template::Tree>> {
+fn send(
+    http: &mut Fields<'_>,
+    names: &[&str],
+    problems: &mut Problems,
+) -> Option<Option<crate::template::Tree>> {
     let Some(node) = http.node("send") else { return Some(None) };
     let path = http.path_of("send");
     tree(node, At { file: http.file(), span: node.span, path: &path }, names, problems).map(Some)

@@ -45,7 +45,14 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn error(&mut self, code: &'static str, span: Span, path: &str, message: String, hint: impl Into<String>) {
+    fn error(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        path: &str,
+        message: String,
+        hint: impl Into<String>,
+    ) {
         self.problems.error(code, At { file: self.file, span, path }, message, hint);
     }
 
@@ -90,6 +97,9 @@ impl<'a> Check<'a> {
     }
 
     fn missing(&mut self, step: &StepDraft, at: usize, text: &str, span: Span) {
+        if self.problems.is_full() {
+            return;
+        }
         let names: Vec<String> = self.order.needs.keys().map(ToString::to_string).collect();
         let hint = did_you_mean(text, names.iter().map(String::as_str));
         let message = format!("there is no step `{}` to wait for", cut(text));
@@ -108,7 +118,13 @@ impl<'a> Check<'a> {
             let shown: Vec<&str> = circle.iter().chain([name]).map(StepName::as_str).collect();
             let message = format!("the needs form a circle: {}", shown.join(" needs "));
             told.extend(circle);
-            self.error("SM4106", *span, &format!("{}.needs", step.path), message, "remove one of these needs");
+            self.error(
+                "SM4106",
+                *span,
+                &format!("{}.needs", step.path),
+                message,
+                "remove one of these needs",
+            );
         }
     }
 
@@ -160,7 +176,8 @@ impl<'a> Check<'a> {
         let many = key.and_then(Json::as_arr).unwrap_or_default().iter().filter_map(Json::as_str);
         for field in one.chain(many).map(|f| f.split('.').next().unwrap_or(f)) {
             if !args.iter().any(|(name, _)| name == field) {
-                let message = format!("`{tool}` is identified by `{field}`, which is not among the arguments");
+                let message =
+                    format!("`{tool}` is identified by `{field}`, which is not among the arguments");
                 let hint = format!("add `{field}:`; without it two calls cannot be told apart");
                 self.error("SM4113", span, &format!("{}.with", step.path), message, hint);
             }
@@ -184,6 +201,9 @@ impl<'a> Check<'a> {
     fn uses(&mut self, step: &StepDraft) {
         let before = step.name.as_ref().map(|(name, _)| self.ancestors(name)).unwrap_or_default();
         for used in &step.uses {
+            if self.problems.is_full() {
+                return;
+            }
             let parts: Vec<&str> = used.name.split('.').collect();
             match parts.as_slice() {
                 ["inputs"] | ["task"] | ["now"] => self.use_of_now(used, step),
@@ -240,7 +260,13 @@ impl<'a> Check<'a> {
             };
             let names: Vec<String> = self.order.needs.keys().map(ToString::to_string).collect();
             let hint = did_you_mean(text, names.iter().map(String::as_str));
-            return self.error("SM4111", used.span, &used.path, format!("there is no step `{}`", cut(text)), hint);
+            return self.error(
+                "SM4111",
+                used.span,
+                &used.path,
+                format!("there is no step `{}`", cut(text)),
+                hint,
+            );
         };
         let own = step.name.as_ref().is_some_and(|(n, _)| *n == name);
         if own {
@@ -290,8 +316,10 @@ impl<'a> Check<'a> {
     }
 
     fn unused_tools(&mut self) {
-        let used: BTreeSet<&str> = self.draft.steps.iter().filter_map(|s| Some(s.act.as_ref()?.0.as_str())).collect();
-        for (name, span) in self.draft.tools.declared.iter().filter(|(name, _)| !used.contains(name.as_str())) {
+        let used: BTreeSet<&str> =
+            self.draft.steps.iter().filter_map(|s| Some(s.act.as_ref()?.0.as_str())).collect();
+        for (name, span) in self.draft.tools.declared.iter().filter(|(name, _)| !used.contains(name.as_str()))
+        {
             let path = crate::yaml::join("tools", name);
             let at = At { file: self.file, span: *span, path: &path };
             self.problems.warn("SM4118", at, format!("no step calls the tool `{}`", cut(name)), "remove it");

@@ -106,4 +106,3 @@ fn each_key(
     }
     Some(key)
 }
-

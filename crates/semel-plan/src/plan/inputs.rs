@@ -9,7 +9,7 @@ use crate::{
     yaml::{Fields, Node, join},
 };
 use semel_kernel::json::Json;
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// The types that an input may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,13 +196,14 @@ impl Inputs {
     }
 
     /// What is given, with the defaults of what is not.
-    pub(crate) fn filled(&self, given: &Json) -> Json {
-        let mut values = given.as_obj().cloned().unwrap_or_default();
-        for (name, input) in &self.0 {
-            if let Some(default) = input.default.as_ref().filter(|_| !values.contains_key(name)) {
-                values.insert(name.clone(), default.clone());
-            }
+    pub(crate) fn filled<'a>(&self, given: &'a Json) -> Cow<'a, Json> {
+        let lacks = |(name, input): &(&String, &Input)| input.default.is_some() && given.get(name).is_none();
+        let lacking: Vec<_> = self.0.iter().filter(lacks).collect();
+        if lacking.is_empty() {
+            return Cow::Borrowed(given);
         }
-        Json::Obj(values)
+        let mut values = given.as_obj().cloned().unwrap_or_default();
+        values.extend(lacking.iter().filter_map(|(name, i)| Some(((*name).clone(), i.default.clone()?))));
+        Cow::Owned(Json::Obj(values))
     }
 }

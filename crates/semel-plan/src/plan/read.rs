@@ -56,8 +56,7 @@ pub(super) fn read(root: &Node, file: &str, origin: &Origin<'_>, problems: &mut 
     let steps = fields.node("steps");
     if let Some(items) = steps.and_then(Node::as_list).filter(|items| items.len() > limit::PLAN_STEPS) {
         let at = At { file, span: steps.map_or(root.span, |n| n.span), path: "steps" };
-        let message =
-            format!("the plan has {} steps, the limit is {}", items.len(), limit::PLAN_STEPS);
+        let message = format!("the plan has {} steps, the limit is {}", items.len(), limit::PLAN_STEPS);
         problems.error("SM4102", at, message, "use `each` over a list, or split the work over several plans");
         return None;
     }
@@ -89,7 +88,12 @@ fn check_format(fields: &mut Fields<'_>, problems: &mut Problems) {
     if format.is_some_and(|format| format != FORMAT) {
         let at = At { file: fields.file(), span: node.span, path: "semel" };
         let message = format!("this program reads plans of format {FORMAT} only");
-        problems.error("SM4101", at, message, format!("write `semel: {FORMAT}`, or use the program that fits the plan"));
+        problems.error(
+            "SM4101",
+            at,
+            message,
+            format!("write `semel: {FORMAT}`, or use the program that fits the plan"),
+        );
     }
 }
 
@@ -164,7 +168,8 @@ fn tools(fields: &mut Fields<'_>, origin: &Origin<'_>, problems: &mut Problems) 
         if contract.terms.tool == name {
             tools.contracts.insert(name, contract);
         } else {
-            let message = format!("the contract is for `{}`, but the plan calls it `{name}`", contract.terms.tool);
+            let message =
+                format!("the contract is for `{}`, but the plan calls it `{name}`", contract.terms.tool);
             problems.error("SM4117", at, message, format!("call it `{}:` here", contract.terms.tool));
         }
     }

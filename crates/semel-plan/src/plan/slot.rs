@@ -85,17 +85,17 @@ impl Slots<'_, '_> {
         }
     }
 
-    /// Whether every text below the node compiles.
+    /// Whether every text below the node compiles; all are looked at, so that every problem is told.
     fn texts(&mut self, node: &Node, path: &str) -> bool {
         match &node.value {
             Value::Text(text) => self.text(text, node.span, path).is_some(),
             Value::List(items) => {
                 let each = items.iter().enumerate().map(|(i, n)| self.texts(n, &format!("{path}[{i}]")));
-                each.fold(true, |all, one| all && one)
+                each.filter(|sound| !sound).count() == 0
             }
             Value::Map(members) => {
                 let each = members.iter().map(|(k, n)| self.texts(n, &join(path, &k.text)));
-                each.fold(true, |all, one| all && one)
+                each.filter(|sound| !sound).count() == 0
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => true,
         }

@@ -13,7 +13,6 @@ use crate::{
 use semel_kernel::{
     id::{StepName, ToolName},
     json::Json,
-    limit,
 };
 use std::collections::BTreeMap;
 
@@ -22,8 +21,31 @@ pub(crate) const ROOTS: [&str; 4] = ["inputs", "steps", "task", "now"];
 
 /// Words that CEL keeps for itself.
 const CEL_WORDS: [&str; 25] = [
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
-    "namespace", "null", "package", "return", "true", "type", "var", "void", "while", "size", "has", "map",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "type",
+    "var",
+    "void",
+    "while",
+    "size",
+    "has",
+    "map",
 ];
 
 /// Words of DESIGN section 13 that this version does not run.
@@ -154,7 +176,8 @@ struct Nodes<'a> {
 impl<'a> Nodes<'a> {
     fn of(fields: &mut Fields<'a>) -> Self {
         let (with, version, each) = (fields.node("with"), fields.node("version"), fields.node("each"));
-        let present = [("with", with), ("version", version), ("each", each), ("intent", fields.node("intent"))];
+        let present =
+            [("with", with), ("version", version), ("each", each), ("intent", fields.node("intent"))];
         let later = LATER.iter().filter_map(|word| Some((*word, fields.node(word)?))).next();
         Self {
             act: fields.has("act"),
@@ -180,7 +203,9 @@ fn check_words(fields: &Fields<'_>, nodes: &Nodes<'_>, problems: &mut Problems) 
     }
     let at = At { file, span: fields.span(), path };
     match (nodes.act, nodes.sleep) {
-        (false, None) => problems.error("SM4109", at, "this step does nothing", "add `act: TOOL` or `sleep: 30s`"),
+        (false, None) => {
+            problems.error("SM4109", at, "this step does nothing", "add `act: TOOL` or `sleep: 30s`")
+        }
         (true, Some(_)) => problems.error("SM4109", at, "this step acts and sleeps", "make two steps of it"),
         (false, Some(_)) => {
             for (key, span) in &nodes.act_only {

@@ -3,7 +3,7 @@
 //! Invariant: the text is read to its end, to the first break of the grammar, or to a limit; whatever else is wrong is
 //! recorded and reading goes on, so that one run tells all problems.
 
-use super::{Key, Node, Value, scalar};
+use super::{Key, Node, Value, join, scalar};
 use crate::problem::{At, Problems, Span};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span as RawSpan};
 use semel_kernel::limit;
@@ -14,11 +14,10 @@ const MOST_PROBLEMS: usize = 100;
 
 /// Reads one YAML document. What is wrong goes to `problems` with its place; `None` when nothing could be read.
 pub fn parse(file: &str, text: &str, problems: &mut Problems) -> Option<Node> {
-    let mut build = Build { file, lines: Vec::new(), stack: Vec::new(), root: None, documents: 0, problems };
+    let mut build = Build { file, stack: Vec::new(), root: None, documents: 0, problems };
     if !build.accepts(text) {
         return None;
     }
-    build.lines = text.split('\n').collect();
     build.read(text)?;
     let root = build.root.filter(|node| !node.is_null());
     if root.is_none() {
@@ -39,7 +38,6 @@ struct Stop;
 
 struct Build<'a> {
     file: &'a str,
-    lines: Vec<&'a str>,
     stack: Vec<Open>,
     root: Option<Node>,
     documents: usize,
@@ -48,7 +46,17 @@ struct Build<'a> {
 
 impl Build<'_> {
     fn error(&mut self, code: &'static str, span: Span, message: &str, hint: &str) {
-        self.problems.error(code, At { file: self.file, span, path: "" }, message, hint);
+        let path = self.path();
+        self.problems.error(code, At { file: self.file, span, path: &path }, message, hint);
+    }
+
+    /// Where the next value belongs: the open members and list places.
+    fn path(&self) -> String {
+        self.stack.iter().fold(String::new(), |path, open| match open {
+            Open::List { items, .. } => format!("{path}[{}]", items.len()),
+            Open::Map { key: Some(key), .. } => join(&path, &key.text),
+            Open::Map { key: None, .. } => path,
+        })
     }
 
     /// The limits, and the characters that the grammar does not know; a NUL would end the text silently.
@@ -163,7 +171,7 @@ impl Build<'_> {
                 Node { span: Span { column: span.column + 1, ..span }, value: Value::Text(text.to_owned()) }
             }
             ScalarStyle::Literal | ScalarStyle::Folded => {
-                Node { span: self.block_start(span), value: Value::Text(text.to_owned()) }
+                Node { span: above(span, text), value: Value::Text(text.to_owned()) }
             }
         };
         self.take(node)
@@ -176,16 +184,6 @@ impl Build<'_> {
             Value::Text(text.to_owned())
         });
         Node { span, value }
-    }
-
-    /// The first character of a block text: on the first line below the `|` that is not empty.
-    fn block_start(&self, indicator: Span) -> Span {
-        let below = self.lines.iter().enumerate().skip(indicator.line as usize);
-        let mut filled = below.filter(|(_, line)| !line.trim().is_empty());
-        filled.next().map_or(indicator, |(at, line)| {
-            let indent = line.chars().take_while(|c| *c == ' ').count() as u32;
-            Span { line: at as u32 + 1, column: indent + 1 }
-        })
     }
 
     fn name(&mut self, text: &str, style: ScalarStyle, span: Span) {
@@ -249,5 +247,32 @@ impl Build<'_> {
             },
         }
         Ok(())
+    }
+}
+
+/// A block text is placed at its first character, but its empty first lines belong to it too.
+fn above(span: Span, text: &str) -> Span {
+    let empty = text.len() - text.trim_start_matches('\n').len();
+    Span { line: span.line.saturating_sub(empty as u32).max(1), ..span }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span_of(text: &str, keys: &[&str]) -> (u32, u32) {
+        let root = parse("f", text, &mut Problems::new()).expect("it is read");
+        let node = keys.iter().fold(&root, |node, key| node.get(key).expect("the key is there"));
+        (node.span.line, node.span.column)
+    }
+
+    #[test]
+    fn texts_begin_at_their_first_character() {
+        let text = "a: plain\nb: \"quoted\"\nc: |\n\n    block\n    more\nd: >-\n  folded\ne: { f: 'x' }\n";
+        assert_eq!(span_of(text, &["a"]), (1, 4));
+        assert_eq!(span_of(text, &["b"]), (2, 5));
+        assert_eq!(span_of(text, &["c"]), (4, 5));
+        assert_eq!(span_of(text, &["d"]), (8, 3));
+        assert_eq!(span_of(text, &["e", "f"]), (9, 10));
     }
 }

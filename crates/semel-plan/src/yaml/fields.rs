@@ -223,6 +223,9 @@ impl<'a> Fields<'a> {
     /// Reports the members that no accessor named.
     pub fn finish(self, problems: &mut Problems) {
         for (key, _) in self.members.iter().filter(|(k, _)| !self.known.contains(&k.text.as_str())) {
+            if problems.is_full() {
+                return;
+            }
             let path = self.path_of(&key.text);
             let at = At { file: self.file, span: key.span, path: &path };
             let shown: String = key.text.chars().take(80).collect();

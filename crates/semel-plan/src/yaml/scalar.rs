@@ -51,7 +51,7 @@ pub(super) fn number(raw: &str) -> Result<Num, Refused> {
             format!("quote it if it is an id: \"{}\"; else drop the zeros", cut(raw)),
         ));
     }
-    let parsed = Json::parse(&json_spelling(raw)).map_err(|e| e.kind.clone());
+    let parsed = Json::parse(&json_spelling(raw)).map_err(|e| e.kind);
     match parsed {
         Ok(Json::Num(number)) => Ok(number),
         Ok(_) => Err(refused(format!("`{}` is not a number", cut(raw)), "write a decimal number")),

@@ -92,20 +92,24 @@ pub async fn evidence_of_a_fenced_worker_is_accepted<F: Factory>(factory: &F) {
 pub async fn stale_evidence_is_refused<F: Factory>(factory: &F) {
     let bench = Bench::of(factory);
     let task = bench.task(1).await;
-    let stale = bench.say(&task, Word::Pause).await;
-    bench.tell(&task, Word::Cancel).await;
+    let stale = bench.say(&task, Word::Cancel).await;
+    bench.tell(&task, Word::Pause).await;
     let actual = bench.load(&task).await.version;
     assert_eq!(refused(&bench, stale).await, CommitError::Conflict { actual });
-    bench.tell(&task, Word::Pause).await;
+    bench.tell(&task, Word::Cancel).await;
 }
 
 /// Twenty turns on one version at the same time: one is written, nineteen are told the new version.
 pub async fn twenty_turns_on_one_version_one_wins<F: Factory>(factory: &F) {
     let bench = Bench::of(factory);
     let task = bench.task(1).await;
-    let mut writers = JoinSet::new();
+    let mut turns = Vec::new();
     for _ in 0..20 {
-        let (store, turn) = (Arc::clone(&bench.store), bench.say(&task, Word::Pause).await);
+        turns.push(bench.say(&task, Word::Pause).await);
+    }
+    let mut writers = JoinSet::new();
+    for turn in turns {
+        let store = Arc::clone(&bench.store);
         writers.spawn(async move { store.commit(turn).await });
     }
     let answers = writers.join_all().await;

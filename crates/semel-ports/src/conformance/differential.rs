@@ -2,13 +2,15 @@
 //! that move together.
 //!
 //! * After every step the two answers are equal: what was given, or which refusal it was (its text is free).
-//! * After every step both stores show the same: rows, history, loaded task, generation, owner, next due moment.
-//! * After every step the rows are those of the folded history.
+//! * After every step both stores list the same rows and the same next due moment, and of the task that was touched
+//!   they show the same history, loaded task, generation and owner; at the end of a sequence, of all tasks.
+//! * The rows of these tasks are those of the folded history.
 //! * Over the whole run every verb has succeeded and, where it can, failed at least once; else the run proves little
 //!   and is a failure itself.
 //!
 //! A failing sequence is shrunk; the panic shows the shortest one that still differs.
 
+mod call;
 mod op;
 mod pair;
 
@@ -71,6 +73,9 @@ const NEEDED: [&str; 44] = [
 /// What a run has seen.
 pub(super) type Seen = BTreeSet<String>;
 
+/// Steps by which a failing sequence is made shorter, at most.
+const SHRINK_STEPS: u32 = 300;
+
 /// Runs `cases` random sequences that follow from `seed` on stores of the factory and on the model.
 ///
 /// It brings its own runtime, so it is called from a plain `#[test]`, outside any other.
@@ -78,43 +83,48 @@ pub(super) type Seen = BTreeSet<String>;
 /// # Panics
 /// When the stores differ, when rows are not those of the folded history, or when the run was not varied enough.
 pub fn run<F: Factory>(factory: &F, cases: u32, seed: u64) {
-    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    let seen = RefCell::new(Seen::new());
-    let mut runner = runner(cases, seed);
-    let outcome = runner.run(&op::sequences(), |ops| {
-        let played = runtime_play(&runtime, factory, &ops, &mut seen.borrow_mut());
-        played.map_err(TestCaseError::fail)
-    });
-    match outcome {
-        Ok(()) => {}
-        Err(TestError::Fail(why, ops)) => panic!("the stores differ: {why}\nafter {ops:#?}"),
-        Err(TestError::Abort(why)) => panic!("the run was given up: {why}"),
+    let mut seen = Seen::new();
+    if let Err(why) = compare(factory, runner(cases, seed, SHRINK_STEPS), &mut seen) {
+        panic!("{why}");
     }
-    let seen = seen.into_inner();
     let missing: Vec<&str> = NEEDED.into_iter().filter(|needed| !seen.contains(*needed)).collect();
     assert!(missing.is_empty(), "never seen in {cases} sequences: {missing:?}");
 }
 
-fn runner(cases: u32, seed: u64) -> TestRunner {
+/// The first difference that such a run finds, not shrunk; `None` when there is none.
+#[must_use]
+pub fn difference<F: Factory>(factory: &F, cases: u32, seed: u64) -> Option<String> {
+    compare(factory, runner(cases, seed, 0), &mut Seen::new()).err()
+}
+
+fn compare<F: Factory>(factory: &F, mut runner: TestRunner, seen: &mut Seen) -> Result<(), String> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let all = RefCell::new(seen);
+    let outcome = runner.run(&op::sequences(), |ops| {
+        let played = play(&runtime, factory, &ops, &mut all.borrow_mut());
+        played.map_err(TestCaseError::fail)
+    });
+    outcome.map_err(|error| match error {
+        TestError::Fail(why, ops) => format!("the stores differ: {why}\nafter {ops:#?}"),
+        TestError::Abort(why) => format!("the run was given up: {why}"),
+    })
+}
+
+fn runner(cases: u32, seed: u64, shrink_steps: u32) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let config =
-        Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
+        Config { cases, failure_persistence: None, max_shrink_iters: shrink_steps, ..Config::default() };
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-fn runtime_play<F: Factory>(
-    runtime: &Runtime,
-    factory: &F,
-    ops: &[Op],
-    seen: &mut Seen,
-) -> Result<(), String> {
+fn play<F: Factory>(runtime: &Runtime, factory: &F, ops: &[Op], seen: &mut Seen) -> Result<(), String> {
     runtime.block_on(async {
         let mut pair = Pair::of(factory);
         for (n, op) in ops.iter().enumerate() {
             let step = pair.step(op, seen).await;
             step.map_err(|why| format!("step {n}, {op:?}: {why}"))?;
         }
-        Ok(())
+        pair.compare_all(seen).await.map_err(|why| format!("at the end: {why}"))
     })
 }

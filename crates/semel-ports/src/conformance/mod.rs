@@ -6,7 +6,12 @@
 //!
 //! Invariant: a check speaks of the [`Store`] trait alone. It must not know how a store keeps anything, and it reads no
 //! clock but the store's, which it moves through [`Fresh::advance`].
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a check fails by a panic, as a test does")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a check fails by a panic, as a test does"
+)]
 
 pub mod append;
 pub mod artifact;

@@ -160,12 +160,7 @@ fn answer(task: &Task, op: OperationId, fate: Fate) -> Input {
 }
 
 /// The owner's next turn in the making; it records the owner first where that is new. `None` when nothing changes.
-pub(super) fn work(
-    task: Task,
-    owner: (&SessionId, Generation),
-    now: Now,
-    fate: Fate,
-) -> Option<Draft> {
+pub(super) fn work(task: Task, owner: (&SessionId, Generation), now: Now, fate: Fate) -> Option<Draft> {
     let mut draft = Draft::on(task);
     let (session, generation) = (owner.0.clone(), owner.1);
     if generation > draft.task().generation {
@@ -203,7 +198,7 @@ pub(super) fn say(task: Task, word: Word, now: Now) -> Option<Draft> {
 
 fn said(task: &Task, word: Word) -> Option<Input> {
     let (actor, reason) = ("ann".to_owned(), "as asked".to_owned());
-    let sent = task.operations.values().filter(|o| o.made() > 0).next_back();
+    let sent = task.operations.values().rfind(|o| o.made() > 0);
     match word {
         Word::Pause => Some(Input::Pause { actor, reason }),
         Word::Resume => Some(Input::Resume { actor }),

@@ -73,8 +73,8 @@ pub(crate) fn name(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 pub(crate) fn put_clock(conn: &Connection, anchor: &Anchor) -> rusqlite::Result<()> {
-    let text = serde_json::to_string(anchor)
-        .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+    let text =
+        serde_json::to_string(anchor).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
     put(conn, "clock", text)
 }
 

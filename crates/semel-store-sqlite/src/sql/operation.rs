@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params_from_iter, types::Value};
 use semel_kernel::time::Millis;
 use semel_ports::{OperationFilter, OperationRow, Page};
 
-const COLUMNS: &str = "id, task, step, tool, target, key, request_hash, status, state, written_off, guarantee, \
+const COLUMNS: &str = "operation.id, operation.task, step, tool, target, key, request_hash, status, state, written_off, guarantee, \
                        attempts, changed_at";
 
 /// Writes a row. The common case changes what changes with every attempt, and no index of names.
@@ -32,9 +32,10 @@ pub(crate) fn put(sql: &mut Prepared<'_>, row: &OperationRow) -> rusqlite::Resul
 }
 
 /// The ways to find an operation by a text: one range of one index each.
-const FOUND: &str = "SELECT task, id FROM operation WHERE id >= ?1 AND id < ?2
+const FOUND: &str = "(SELECT task, id FROM operation WHERE id >= ?1 AND id < ?2
     UNION SELECT task, id FROM operation WHERE target >= ?1 AND target < ?2
-    UNION SELECT task, id FROM operation WHERE key >= ?1 AND key < ?2";
+    UNION SELECT task, id FROM operation WHERE key >= ?1 AND key < ?2) AS found
+    CROSS JOIN operation ON operation.task = found.task AND operation.id = found.id";
 
 /// Whether so few rows are behind a text that they can be sorted.
 fn is_narrow(conn: &Connection, find: &str) -> rusqlite::Result<bool> {
@@ -65,16 +66,16 @@ pub(crate) fn query(filter: &OperationFilter, page: Page, narrow: bool) -> (Stri
     if filter.task.is_some() {
         rules.push("task = ?3".into());
     }
-    let sorted = filter.task.is_some() || (find.is_some() && narrow && !filter.unknown);
-    if find.is_some() && sorted && filter.task.is_none() {
-        rules.push(format!("(task, id) IN ({FOUND})"));
-    } else if find.is_some() {
+    let joined = find.is_some() && narrow && !filter.unknown && filter.task.is_none();
+    if find.is_some() && !joined {
         let within = |c: &str| format!("(+{c} >= ?1 AND +{c} < ?2)");
         rules.push(format!("({} OR {} OR {})", within("id"), within("target"), within("key")));
     }
-    let order = if sorted { "+changed_at DESC, +id DESC" } else { "changed_at DESC, id DESC" };
+    let from = if joined { FOUND } else { "operation" };
+    let sorted = joined || filter.task.is_some();
+    let order = if sorted { "+changed_at DESC, +operation.id DESC" } else { "changed_at DESC, id DESC" };
     let rules = rules.join(" AND ");
-    (format!("SELECT {COLUMNS} FROM operation WHERE {rules} ORDER BY {order} LIMIT ?4 OFFSET ?5"), values)
+    (format!("SELECT {COLUMNS} FROM {from} WHERE {rules} ORDER BY {order} LIMIT ?4 OFFSET ?5"), values)
 }
 
 pub(crate) fn list(

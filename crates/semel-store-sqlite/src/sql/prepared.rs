@@ -23,7 +23,11 @@ impl<'c> Prepared<'c> {
     }
 
     /// Runs the statement; the number of rows that it changed.
-    pub(crate) fn run(&mut self, sql: &'static str, params: impl rusqlite::Params) -> rusqlite::Result<usize> {
+    pub(crate) fn run(
+        &mut self,
+        sql: &'static str,
+        params: impl rusqlite::Params,
+    ) -> rusqlite::Result<usize> {
         self.get(sql)?.execute(params)
     }
 }

@@ -9,7 +9,8 @@ const COLUMNS: &str = "id, task, step, cause, question, opened_at, decided_at, d
 
 /// Writes a row; one that is as it was is not touched.
 pub(crate) fn put(sql: &mut Prepared<'_>, row: &ReviewRow) -> rusqlite::Result<()> {
-    const PUT: &str = "INSERT INTO review (id, task, step, cause, question, opened_at, decided_at, decided_by)
+    const PUT: &str =
+        "INSERT INTO review (id, task, step, cause, question, opened_at, decided_at, decided_by)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         ON CONFLICT (task, id) DO UPDATE SET decided_at = ?7, decided_by = ?8
         WHERE decided_at IS NOT ?7 OR decided_by IS NOT ?8";

@@ -9,6 +9,7 @@ use semel_kernel::{
     time::{Generation, Millis},
 };
 use semel_ports::{Page, TaskFilter, TaskRow};
+use std::collections::BTreeSet;
 
 const COLUMNS: &str = "id, tenant, client_id, name, phase, version, settled, steps, unknown, reviews, code, paused, \
                        cancelling, created_at, updated_at";
@@ -24,11 +25,9 @@ pub(crate) struct Coordination {
     pub(crate) chain: Link,
 }
 
-pub(crate) fn coordination(
-    sql: &mut Prepared<'_>,
-    task: &TaskId,
-) -> rusqlite::Result<Option<Coordination>> {
-    const GET: &str = "SELECT version, gen_epoch, gen_counter, session, due_at, phase, chain FROM task WHERE id = ?1";
+pub(crate) fn coordination(sql: &mut Prepared<'_>, task: &TaskId) -> rusqlite::Result<Option<Coordination>> {
+    const GET: &str =
+        "SELECT version, gen_epoch, gen_counter, session, due_at, phase, chain FROM task WHERE id = ?1";
     let read = |r: &Row<'_>| {
         Ok(Coordination {
             version: uint(r.get(0)?),
@@ -43,10 +42,7 @@ pub(crate) fn coordination(
 }
 
 /// Who holds a client id, or a task id.
-pub(crate) fn taken(
-    sql: &mut Prepared<'_>,
-    row: &TaskRow,
-) -> rusqlite::Result<Option<(TaskId, Hash)>> {
+pub(crate) fn taken(sql: &mut Prepared<'_>, row: &TaskRow) -> rusqlite::Result<Option<(TaskId, Hash)>> {
     const CLIENT: &str = "SELECT id, digest FROM task WHERE tenant = ?1 AND client_id = ?2";
     const TASK: &str = "SELECT id, digest FROM task WHERE id = ?1";
     let read = |r: &Row<'_>| Ok((id(r, 0)?, parsed(r, 1)?));
@@ -83,7 +79,8 @@ pub(crate) fn insert(
     digest: &Hash,
     left: &Left<'_>,
 ) -> rusqlite::Result<()> {
-    const INSERT: &str = "INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+    const INSERT: &str =
+        "INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
         ?16, ?17, ?18, ?19, ?20, 0, ?21, ?22)";
     sql.run(
         INSERT,
@@ -199,7 +196,8 @@ pub(crate) struct Take<'a> {
 
 /// Gives a task to a session; its new counter, and claims since the last committed turn.
 pub(crate) fn take(sql: &mut Prepared<'_>, task: &TaskId, take: &Take<'_>) -> rusqlite::Result<(u64, u32)> {
-    const TAKE: &str = "UPDATE task SET session = ?2, gen_epoch = ?3, gen_counter = gen_counter + 1, due_at = ?4,
+    const TAKE: &str =
+        "UPDATE task SET session = ?2, gen_epoch = ?3, gen_counter = gen_counter + 1, due_at = ?4,
         progress_until = ?5, claims = claims + 1 WHERE id = ?1 RETURNING gen_counter, claims";
     let values = (task.as_str(), take.session.as_str(), take.epoch, take.now.0, take.progress_until.0);
     sql.get(TAKE)?.query_row(values, |r| Ok((uint(r.get(0)?), r.get(1)?)))
@@ -246,9 +244,7 @@ pub(crate) fn owner(
     task: &TaskId,
 ) -> rusqlite::Result<Option<(Generation, Option<SessionId>)>> {
     let query = "SELECT gen_epoch, gen_counter, session FROM task WHERE id = ?1";
-    let read = |r: &Row<'_>| {
-        Ok((Generation { epoch: r.get(0)?, counter: uint(r.get(1)?) }, some_id(r, 2)?))
-    };
+    let read = |r: &Row<'_>| Ok((Generation { epoch: r.get(0)?, counter: uint(r.get(1)?) }, some_id(r, 2)?));
     conn.query_row(query, [task.as_str()], read).optional()
 }
 
@@ -264,13 +260,8 @@ pub(crate) fn query(filter: &TaskFilter, page: Page, narrow: bool) -> (String, V
     let prefix = filter.prefix.as_ref().filter(|p| !p.is_empty());
     let [from, to] = prefix.map(|p| [p.clone(), end_of(p)]).unwrap_or_default();
     let name = filter.name.clone().unwrap_or_default();
-    let values: Vec<Value> = vec![
-        from.into(),
-        to.into(),
-        name.into(),
-        i64::from(page.limit).into(),
-        i64::from(page.skip).into(),
-    ];
+    let values: Vec<Value> =
+        vec![from.into(), to.into(), name.into(), i64::from(page.limit).into(), i64::from(page.skip).into()];
     let sorted = prefix.is_some() && narrow;
     let mut rules = String::from("?1 = ?1 AND ?2 = ?2 AND ?3 = ?3");
     match (prefix, sorted) {
@@ -283,7 +274,8 @@ pub(crate) fn query(filter: &TaskFilter, page: Page, narrow: bool) -> (String, V
         rules.push_str(if alone { " AND name = ?3" } else { " AND +name = ?3" });
     }
     let select = |rule: &str| format!("SELECT {COLUMNS} FROM task WHERE {rules}{rule}");
-    let words: Vec<&str> = filter.phases.iter().map(|p| p.word()).collect();
+    let words: Vec<&str> =
+        filter.phases.iter().collect::<BTreeSet<_>>().into_iter().map(|p| p.word()).collect();
     let body = match (words.is_empty(), sorted) {
         (true, _) => select(""),
         (false, true) => select(&format!(" AND +phase IN ('{}')", words.join("', '"))),

@@ -102,8 +102,11 @@ fn create() -> impl Strategy<Value = Op> {
 }
 
 fn release() -> impl Strategy<Value = Op> {
-    (any::<Pick>(), prop::bool::weighted(0.3), when())
-        .prop_map(|(task, stale, when)| Op::Release { task, stale, when })
+    (any::<Pick>(), prop::bool::weighted(0.3), when()).prop_map(|(task, stale, when)| Op::Release {
+        task,
+        stale,
+        when,
+    })
 }
 
 fn work() -> impl Strategy<Value = Op> {
@@ -116,8 +119,11 @@ fn work() -> impl Strategy<Value = Op> {
 }
 
 fn say() -> impl Strategy<Value = Op> {
-    (any::<Pick>(), select(Word::ALL.to_vec()), flaw())
-        .prop_map(|(task, word, flaw)| Op::Say { task, word, flaw })
+    (any::<Pick>(), select(Word::ALL.to_vec()), flaw()).prop_map(|(task, word, flaw)| Op::Say {
+        task,
+        word,
+        flaw,
+    })
 }
 
 fn list() -> impl Strategy<Value = Op> {

@@ -1,0 +1,90 @@
+//! Reads and checks all lines before anything is submitted.
+
+use crate::fail::{Exit, Fail};
+use semel_kernel::json::{Json, Limits};
+use semel_plan::plan::PlanDoc;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+/// One checked line.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Its number, from 1.
+    pub(super) number: usize,
+    /// Its inputs, defaults filled in.
+    pub(super) inputs: Json,
+}
+
+/// Faults of lines that are told; the rest would only repeat them.
+const TOLD: usize = 10;
+
+/// All lines of a file, or of stdin for `-`. Empty lines are passed over.
+pub(super) fn lines(plan: &PlanDoc, path: &Path) -> Result<Vec<Line>, Fail> {
+    let name = path.display().to_string();
+    let reader: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path).map_err(|e| Fail::io(&name, &e))?))
+    };
+    of(plan, &name, reader)
+}
+
+fn of(plan: &PlanDoc, name: &str, reader: impl BufRead) -> Result<Vec<Line>, Fail> {
+    let (mut lines, mut faults) = (Vec::new(), Vec::new());
+    for (number, text) in (1..).zip(reader.lines()) {
+        let text = text.map_err(|e| Fail::io(name, &e))?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        match inputs(plan, &text) {
+            Ok(inputs) => lines.push(Line { number, inputs }),
+            Err(fault) => faults.push(format!("{name}:{number}: {fault}")),
+        }
+    }
+    if faults.is_empty() { Ok(lines) } else { Err(refused(&faults)) }
+}
+
+fn inputs(plan: &PlanDoc, text: &str) -> Result<Json, String> {
+    let json = Json::parse_with(text, Limits::PLAN).map_err(|e| e.to_string())?;
+    plan.inputs(&json).map_err(|problems| {
+        let told: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
+        told.join("; ")
+    })
+}
+
+fn refused(faults: &[String]) -> Fail {
+    let shown: Vec<&str> = faults.iter().take(TOLD).map(String::as_str).collect();
+    let more = faults.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    let lines = if faults.len() == 1 { "1 line is".to_owned() } else { format!("{} lines are", faults.len()) };
+    let message = format!("{lines} not right, and nothing was submitted:\n  {}{more}", shown.join("\n  "));
+    Fail::new(Exit::Usage, "SM1017", message, "mend these lines and run the same command again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> PlanDoc {
+        let text = "semel: 1\nname: p\ninputs: { order: { type: string } }\nsteps:\n  - step: rest\n    sleep: 1s\n";
+        PlanDoc::read_text("p.yaml", text, Path::new("")).expect("a plan")
+    }
+
+    #[test]
+    fn a_bad_line_is_named_by_its_number_and_no_line_is_kept() {
+        let text = "{\"order\": \"a\"}\n\n{\"order\": 5}\nnonsense\n";
+        let fail = of(&plan(), "x.jsonl", text.as_bytes()).expect_err("faults");
+        assert_eq!(fail.code, "SM1017");
+        assert!(fail.message.contains("x.jsonl:3:") && fail.message.contains("x.jsonl:4:"), "{}", fail.message);
+        assert!(!fail.message.contains("x.jsonl:1:"), "{}", fail.message);
+    }
+
+    #[test]
+    fn good_lines_keep_their_numbers() {
+        let lines = of(&plan(), "x", "\n{\"order\": \"a\"}\n".as_bytes()).expect("lines");
+        assert_eq!(lines.iter().map(|l| l.number).collect::<Vec<_>>(), [2]);
+    }
+}

@@ -1,0 +1,80 @@
+//! `semel op`: the ledger, row by row.
+
+mod list;
+mod show;
+
+use super::{find, task, why::load};
+use crate::{
+    config::Config,
+    fail::{Exit, Fail},
+    low::Op,
+    ui::{self, Ui},
+    wire,
+};
+use semel_engine::command::Command;
+use semel_kernel::{
+    id::{OperationId, TaskId},
+    json::Json,
+    operation::Status,
+    review::Decision,
+};
+
+pub(crate) async fn run(config: &Config, verb: Op, ui: Ui) -> Result<Exit, Fail> {
+    match verb {
+        Op::List { unknown, task, list } => list::run(config, unknown, task.as_deref(), &list, ui).await,
+        Op::Show(id) => show::run(config, &id.id, ui).await,
+        Op::Find { text, list } => list::find(config, &text, &list, ui).await,
+        Op::Probe(id) => probe(config, &id.id, ui).await,
+        Op::Settle { id, happened, absent, reference, reason } => {
+            let decision = fact(happened, absent, reference)?;
+            settle(config, &id.id, decision, reason, ui).await
+        }
+    }
+}
+
+fn fact(happened: bool, absent: bool, reference: Option<String>) -> Result<Decision, Fail> {
+    match (happened, absent, reference) {
+        (true, false, Some(reference)) => Ok(Decision::ItHappened { reference, result: Json::Null }),
+        (false, true, _) => Ok(Decision::ItDidNot),
+        (true, false, None) | (true, true, _) | (false, false, _) => {
+            let next = "say `--happened --ref REFERENCE` or `--absent`";
+            Err(Fail::new(Exit::Usage, "SM1012", "a fact is missing: did it happen, or did it not?", next))
+        }
+    }
+}
+
+async fn probe(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail> {
+    let (task, op) = named(config, id).await?;
+    let command = Command::Probe { task: task.clone(), op: op.clone() };
+    wire::command(config, command).await.and_then(task::done)?;
+    afterwards(config, &task, &op, ui).await
+}
+
+async fn settle(config: &Config, id: &str, decision: Decision, reason: String, ui: Ui) -> Result<Exit, Fail> {
+    let (task, op) = named(config, id).await?;
+    let actor = config.actor.clone();
+    let command = Command::Settle { task: task.clone(), op: op.clone(), decision, actor, reason };
+    wire::command(config, command).await.and_then(task::done)?;
+    afterwards(config, &task, &op, ui).await
+}
+
+async fn named(config: &Config, id: &str) -> Result<(TaskId, OperationId), Fail> {
+    let store = wire::read(config).await?;
+    find::operation(store.as_ref(), id).await
+}
+
+/// Says how the operation stands now, and what recovery does next about it.
+async fn afterwards(config: &Config, id: &TaskId, op: &OperationId, ui: Ui) -> Result<Exit, Fail> {
+    let store = wire::read(config).await?;
+    let now = store.now();
+    let task = load(store.as_ref(), id).await?;
+    let found = task.operations.get(op).ok_or_else(|| super::why::gone(op.as_str()))?;
+    let next = task::first_branch(&task, &found.step, now);
+    let status = found.status();
+    let json = serde_json::json!({"v": 1, "operation": op, "status": status, "next": next});
+    ui.show(&json, || format!("{op} {}", ui::state(status.word())));
+    if let Some(next) = next.filter(|_| !ui.json) {
+        ui.say(&format!("  next, recovery {next}"));
+    }
+    Ok(if status == Status::Unknown { Exit::Unknown } else { Exit::Done })
+}

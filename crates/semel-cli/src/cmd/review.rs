@@ -1,0 +1,83 @@
+//! `semel review`: what only a person can settle.
+
+mod decide;
+mod show;
+
+use super::{
+    find,
+    why::{gone, load},
+};
+use crate::{
+    config::Config,
+    fail::{Exit, Fail},
+    low::{List, Review},
+    ui::{Ui, table::table, time},
+    wire,
+};
+use semel_engine::view::Package;
+use semel_kernel::time::Millis;
+use semel_ports::{Page, ReviewFilter, ReviewRow, Store};
+use std::path::Path;
+
+pub(crate) async fn run(config: &Config, verb: Review, ui: Ui) -> Result<Exit, Fail> {
+    match verb {
+        Review::List { all, list } => self::list(config, all, &list, ui).await,
+        Review::Show(id) => show::run(config, &id.id, ui).await,
+        Review::Package { id, output } => package(config, &id.id, output.as_deref(), ui).await,
+        Review::Decide(args) => decide::run(config, &args, ui).await,
+    }
+}
+
+async fn list(config: &Config, all: bool, list: &List, ui: Ui) -> Result<Exit, Fail> {
+    let store = wire::read(config).await?;
+    let filter = ReviewFilter { decided: all, ..ReviewFilter::default() };
+    let rows = store.reviews(&filter, Page { skip: 0, limit: list.limit }).await?;
+    let now = store.now().at;
+    ui.show(&serde_json::json!({"v": 1, "reviews": rows}), || {
+        if rows.is_empty() { "no review is open".to_owned() } else { text(&rows, now) }
+    });
+    if let Some(first) = rows.iter().find(|r| r.decided_at.is_none()).filter(|_| !ui.json) {
+        ui.say(&format!("next: semel review show {}", first.id));
+    }
+    Ok(Exit::Done)
+}
+
+fn text(rows: &[ReviewRow], now: Millis) -> String {
+    table(
+        ["REVIEW", "TASK", "STEP", "AGE", "QUESTION", "DECIDED"],
+        rows.iter().map(|r| {
+            [
+                r.id.to_string(),
+                r.task.to_string(),
+                r.step.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+                time::ago(r.opened_at, now),
+                r.question.clone(),
+                r.decided_by.as_ref().map_or_else(|| "no".to_owned(), |by| format!("by {by}")),
+            ]
+        }),
+    )
+}
+
+/// The file of a review, as of now.
+async fn file(store: &dyn Store, id: &str) -> Result<Package, Fail> {
+    let (task, review) = find::review(store, id).await?;
+    let history = store.history(&task, 0).await?;
+    let task = load(store, &task).await?;
+    let review = task.review(&review).ok_or_else(|| gone(id))?;
+    Ok(Package::of(&task, review, &history, store.now()))
+}
+
+async fn package(config: &Config, id: &str, output: Option<&Path>, ui: Ui) -> Result<Exit, Fail> {
+    let store = wire::read(config).await?;
+    let package = file(store.as_ref(), id).await?;
+    let Some(path) = output else {
+        ui.show(&package, || package.to_markdown().trim_end().to_owned());
+        return Ok(Exit::Done);
+    };
+    let json = || serde_json::to_string_pretty(&package).map(|text| text + "\n");
+    let text = if ui.json { json().map_err(std::io::Error::other) } else { Ok(package.to_markdown()) };
+    let written = text.and_then(|text| std::fs::write(path, text));
+    written.map_err(|e| Fail::io(&path.display().to_string(), &e))?;
+    ui.say(&format!("written to {}", path.display()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,121 @@
+//! The recovery package: complete, exact, and without secrets.
+
+use crate::view_world::{HOUR, MINUTE, World, applied, blind, refused, terms};
+use semel_engine::view::Package;
+use semel_kernel::{
+    input::{Ctx, Input},
+    json::Json,
+    outcome::{Finding, Outcome},
+    review::{Decision, ReviewCause},
+    terms::{Effect, Offline, OnUnknown, RetryTerms, Terms},
+    time::Now,
+};
+
+fn package(world: &World) -> Package {
+    Package::of(&world.task, world.review(), &world.history, world.now())
+}
+
+#[test]
+fn blind_unknown() {
+    let world = World::timed_out(blind(OnUnknown::Review));
+    let text = package(&world).to_markdown();
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn key_window_over() {
+    let world = World::timed_out(terms(Effect::Keyed)).pass(24 * HOUR);
+    let text = package(&world).to_markdown();
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn contradiction() {
+    let world = World::timed_out(terms(Effect::Queryable));
+    let world = world.probed("charge", Finding::Many { cause: "2 charges carry the key".into() });
+    let text = package(&world).to_markdown();
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn confirmed_effects_carry_the_targets_ids() {
+    let world = World::started(terms(Effect::Keyed)).answer("charge", applied("ch_1"));
+    let world = world.need_person(ReviewCause::VersionMissing { what: "model acme@09".into() });
+    let shown = package(&world);
+    let ids = &shown.confirmed[0].external_ids;
+    assert_eq!(ids["id"], "ch_1");
+    assert_eq!(ids["href"], "https://pay.example/charges/1", "a link loses its query");
+    assert!(shown.unknown.is_empty());
+    assert_eq!(shown.choices.iter().map(|c| c.answer).collect::<Vec<_>>(), ["go on", "wait until", "abort"]);
+}
+
+#[test]
+fn it_holds_no_secret() {
+    let world = World::timed_out(blind(OnUnknown::Review));
+    let text = serde_json::to_string(&package(&world)).unwrap() + &package(&world).to_markdown();
+    assert!(text.contains("{secret env:PAY_KEY}"), "the reference is shown");
+    assert!(text.contains("idempotency-key: {key}"));
+    assert!(!text.contains("token=hidden"));
+}
+
+/// What is offered is taken, and what is said to be refused is refused.
+#[test]
+fn choices_are_what_the_kernel_takes() {
+    let worlds = [
+        World::timed_out(blind(OnUnknown::Review)),
+        World::timed_out(blind(OnUnknown::Review)).pass(5 * MINUTE),
+        World::timed_out(terms(Effect::Keyed)).pass(24 * HOUR),
+        World::timed_out(terms(Effect::Queryable)).probed("charge", Finding::Many { cause: "2".into() }),
+        World::started(terms(Effect::Keyed)).need_person(ReviewCause::NoProgress { claims: 3 }),
+    ];
+    for world in &worlds {
+        for choice in package(world).choices {
+            let decision = decision(choice.answer, world.now());
+            let (actor, reason) = ("lin".to_owned(), "test".to_owned());
+            let review = world.review().id.clone();
+            let input = Input::Decide { review, decision, actor, reason, page: None };
+            let ctx = Ctx { now: world.now(), draw: 0 };
+            let taken = semel_kernel::decide::decide(&world.task, input, ctx).is_ok();
+            assert_eq!(taken, choice.refused.is_none(), "{choice:?}");
+            assert_eq!(taken, choice.then.is_some(), "{choice:?}");
+        }
+    }
+}
+
+fn decision(answer: &str, now: Now) -> Decision {
+    match answer {
+        "it happened" => Decision::ItHappened { reference: "ch_1".into(), result: Json::Null },
+        "it did not" => Decision::ItDidNot,
+        "ask again" => Decision::AskAgain,
+        "wait until" => Decision::WaitUntil { at: now.at.plus(HOUR) },
+        "go on" => Decision::GoOn,
+        "skip" => Decision::Skip,
+        "write off" => Decision::WriteOff,
+        "abort" => Decision::Abort,
+        other => panic!("no such answer: {other}"),
+    }
+}
+
+#[test]
+fn an_unreachable_target_is_proven_absent() {
+    let once = Terms {
+        offline: Offline::Review,
+        retry: RetryTerms { max: 1, ..terms(Effect::Keyed).retry },
+        ..terms(Effect::Keyed)
+    };
+    let world = World::started(once).answer("charge", Outcome::not_sent("connection refused"));
+    let shown = package(&world);
+    assert_eq!(shown.absent[0].because, "attempt 1: connection refused");
+    assert!(shown.unknown.is_empty());
+    assert!(shown.advice.act.contains("--skip"));
+}
+
+#[test]
+fn a_failed_step_beside_the_question_is_absent() {
+    let world = World::started(terms(Effect::Keyed)).answer("charge", refused(false, "card declined"));
+    let world = world.evidence(semel_kernel::outcome::Source::Receipt, Some(1), applied("ch_1"));
+    let shown = package(&world);
+    assert_eq!(shown.review.cause, ReviewCause::Contradiction);
+    assert_eq!(shown.tried.len(), 2, "the refusal and the receipt");
+    assert!(shown.checkpoint.phase.is_end(), "the state stays");
+}

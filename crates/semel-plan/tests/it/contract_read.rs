@@ -1,0 +1,209 @@
+//! Reading contracts: terms and defaults, all errors at once with their places, and the linter.
+
+use crate::contract_support::{contract, read, tell};
+use semel_kernel::{
+    hash::Hash,
+    terms::{Effect, Guarantee, Offline, OnUnknown, Scope},
+};
+use semel_plan::{
+    contract::Contract,
+    problem::{Problems, Severity},
+};
+
+const HTTP: &str = "http: { method: POST, url: https://pay.example/v1 }\n";
+const PROBE: &str = "probe:\n  http: { method: GET, url: https://pay.example/v1 }\n  applied: status == 200\n  absent: status == 404\n";
+
+/// `CODE line:column path` of each error.
+fn errors(text: &str) -> Vec<String> {
+    let problems = read(text).expect_err("it is refused");
+    problems.iter().map(|p| format!("{} {}:{} {}", p.code, p.span.line, p.span.column, p.path)).collect()
+}
+
+fn warnings(text: &str) -> Vec<&'static str> {
+    let mut problems = Problems::new();
+    contract(text).lint(&mut problems);
+    assert!(!problems.has_errors());
+    problems.into_vec().iter().map(|p| p.code).collect()
+}
+
+#[test]
+fn everything_has_the_defaults_of_the_design() {
+    let read = contract(&format!("tool: pay\n{HTTP}"));
+    let terms = &read.terms;
+    assert_eq!(
+        (terms.effect, terms.on_unknown, terms.offline, terms.scope),
+        (Effect::Blind, OnUnknown::Review, Offline::Fail, Scope::Task)
+    );
+    assert_eq!((terms.timeout_ms, terms.send_within_ms, terms.clock_error_ms), (30_000, 5_000, 2_000));
+    assert_eq!(
+        (terms.retry.max, terms.retry.wait_ms, terms.retry.cap_ms, terms.retry.jitter),
+        (5, 1_000, 60_000, true)
+    );
+    assert_eq!(terms.contract, Hash::of(read.document.canonical().as_bytes()));
+    assert!(!terms.irreversible && !terms.refusals_stick && !terms.dedupe_atomic && terms.probe.is_none());
+}
+
+#[test]
+fn everything_can_be_said() {
+    let text = format!(
+        "tool: pay\neffect: keyed\nkey: order\nkey_window: 24h\nrefusals_stick: true\ndedupe: atomic\nundo: none\nscope: tenant\nwithin: 7d\non_unknown: review\noffline: wait(1h)\ntimeout: 10s\nsend_within: 2s\nretry: {{ max: 3, wait: 2s, cap: 1s, jitter: none }}\nlimits: {{ attempts: 2, probes: 4 }}\naccount: main\n{HTTP}{PROBE}  settle: 5s\n  poll: 1s\n  poll_cap: 30s\n  for: 5m\n  max: 9\nrequire: status == 200\n"
+    );
+    let terms = contract(&text).terms;
+    let probe = terms.probe.clone().unwrap();
+    assert_eq!(
+        (probe.settle_ms, probe.poll_ms, probe.poll_cap_ms, probe.for_ms, probe.max),
+        (5_000, 1_000, 30_000, 300_000, 4)
+    );
+    assert_eq!(
+        (terms.retry.max, terms.retry.wait_ms, terms.retry.cap_ms, terms.retry.jitter),
+        (2, 2_000, 2_000, false)
+    );
+    assert_eq!(
+        (terms.scope, terms.offline),
+        (Scope::Tenant { within_ms: 604_800_000 }, Offline::Wait(3_600_000))
+    );
+    assert!(terms.irreversible && terms.refusals_stick && terms.dedupe_atomic && terms.require);
+    assert_eq!(terms.guarantee(), Guarantee::KeyedProbed);
+    for (said, meant) in [
+        ("fail", Offline::Fail),
+        ("review", Offline::Review),
+        ("wait", Offline::Wait(1_800_000)),
+        ("{ wait: 5m }", Offline::Wait(300_000)),
+    ] {
+        assert_eq!(contract(&format!("tool: t\noffline: {said}\n{HTTP}")).terms.offline, meant);
+    }
+}
+
+#[test]
+fn order_and_comments_do_not_change_the_hash_and_the_document_reads_back() {
+    let a = contract(&format!("tool: pay\n# why\neffect: keyed\nkey_window: 24h\n{HTTP}"));
+    let b = contract(&format!("{HTTP}key_window: \"24h\"\neffect: keyed\ntool: pay\n"));
+    assert_eq!(a.terms.contract, b.terms.contract);
+    let back = Contract::from_document(&a.document).unwrap();
+    assert_eq!((back.terms, back.document), (a.terms.clone(), a.document.clone()));
+    assert_ne!(
+        a.terms.contract,
+        contract(&format!("tool: pay\neffect: keyed\nkey_window: 25h\n{HTTP}")).terms.contract
+    );
+    let problems =
+        Contract::from_document(&semel_kernel::json::Json::obj([("tool", "x".into())])).unwrap_err();
+    assert_eq!(problems[0].span.line, 0);
+}
+
+#[test]
+fn all_errors_are_told_at_once_with_their_places() {
+    let text = "tool: Pay Tool
+effect: keyd
+key: [order, order]
+key_window: 24
+send_key_as: { header: \"a b\", query: x }
+success: stat == 200
+refusals:
+  - { when: status == 402 }
+  - { final: true }
+http:
+  method: SEND
+  url: ftp://x
+  headers: { Host: x }
+  auth: { secret: sk_live_1, as: cookie }
+  send: { a: [\"${{ args.a + }}\"], b: \"${{ inputs.b }}\" }
+tries: 3
+";
+    assert_eq!(
+        errors(text),
+        [
+            "SM4210 1:7 tool",
+            "SM4203 2:9 effect",
+            "SM4207 3:14 key",
+            "SM4012 4:13 key_window",
+            "SM4203 5:14 send_key_as",
+            "SM4202 6:10 success",
+            "SM4209 8:13 refusals[0].when",
+            "SM4011 9:5 refusals[1]",
+            "SM4205 11:11 http.method",
+            "SM4205 12:8 http.url",
+            "SM4205 13:12 http.headers",
+            "SM4204 14:19 http.auth.secret",
+            "SM4205 14:34 http.auth.as",
+            "SM4201 15:28 http.send.a[0]",
+            "SM4202 15:43 http.send.b",
+            "SM4010 16:1 tries",
+        ]
+    );
+    let told = tell(&read(text).unwrap_err());
+    for hint in ["did you mean `keyed`?", "did you mean `status`?", "env:NAME"] {
+        assert!(told.contains(hint), "{hint}\n{told}");
+    }
+}
+
+#[test]
+fn contradictions_are_errors() {
+    for (more, expected) in [
+        ("effect: keyed\n", vec!["SM4301"]),
+        ("effect: queryable\n", vec!["SM4302"]),
+        (&*format!("effect: queryable\n{PROBE}"), vec!["SM4302"]),
+        (&*format!("effect: blind\n{PROBE}"), vec!["SM4305"]),
+        (PROBE, vec!["SM4305"]),
+        ("undo: none\non_unknown: accept_duplicate\n", vec!["SM4304"]),
+        ("undo: none\non_unknown: accept_loss\n", vec!["SM4304"]),
+        ("scope: tenant\n", vec!["SM4209"]),
+        ("within: 7d\n", vec!["SM4203"]),
+        ("require: status == 200\n", vec!["SM4209"]),
+        ("input: { type: 7 }\n", vec!["SM4208"]),
+        ("input: { $ref: \"https://x.example/s.json\" }\n", vec!["SM4208"]),
+        ("success: \"${{ status == 200 }}\"\n", vec!["SM4201"]),
+        ("timeout: 0s\n", vec!["SM4203"]),
+        ("send_key_as: {}\n", vec!["SM4203"]),
+        ("refusals: [{ when: status == 402, final: true, retryable: true }]\n", vec!["SM4209"]),
+        ("cosmetic: [a]\nvolatile: [a]\n", vec!["SM4207"]),
+    ] {
+        let found = read(&format!("tool: t\n{more}{HTTP}")).expect_err(more);
+        assert_eq!(found.iter().map(|p| p.code).collect::<Vec<_>>(), expected, "{more}{}", tell(&found));
+        assert!(found.iter().all(|p| p.span.line > 0 && !p.hint.is_empty()));
+    }
+    let probe = "probe:\n  http: { method: DELETE, url: https://x.example/ }\n  settle: 1s\n  applied: status == 200\n";
+    assert_eq!(errors(&format!("tool: t\neffect: queryable\n{probe}{HTTP}")), ["SM4205 4:9 probe.http"]);
+    let many = (0..65).map(|i| format!("f{i}")).collect::<Vec<_>>().join(", ");
+    assert_eq!(errors(&format!("tool: t\nkey: [{many}]\n{HTTP}")), ["SM4206 2:6 key"]);
+}
+
+#[test]
+fn a_secret_never_stands_in_a_contract() {
+    for http in [
+        "url: https://x.example/, auth: { secret: sk_live_1 }",
+        "url: https://x.example/, auth: { secret: \"env:\" }",
+        "url: https://x.example/, headers: { Authorization: Bearer abc }",
+        "url: https://x.example/, headers: { X-Api-Key: abc }",
+        "url: https://x.example/, query: { access_token: abc }",
+        "url: \"https://user:pass@x.example/\"",
+    ] {
+        let found = read(&format!("tool: t\nhttp: {{ method: GET, {http} }}\n")).expect_err(http);
+        assert_eq!(found.iter().map(|p| p.code).collect::<Vec<_>>(), ["SM4204"], "{http}");
+    }
+}
+
+#[test]
+fn the_linter_says_what_will_happen() {
+    let keyed = "tool: t\neffect: keyed\nkey_window: 24h\n";
+    let queryable = format!("tool: t\neffect: queryable\n{HTTP}{PROBE}  settle: 10s\n");
+    for (text, expected) in [
+        (format!("{keyed}{HTTP}"), vec![]),
+        (queryable.clone(), vec![]),
+        (format!("tool: t\n{HTTP}"), vec!["SM4309"]),
+        (format!("tool: t\neffect: blind\nundo: none\n{HTTP}"), vec!["SM4303"]),
+        (format!("{keyed}undo: none\n{HTTP}"), vec![]),
+        (format!("{keyed}undo: {{ act: refund }}\n{HTTP}"), vec!["SM4311"]),
+        (format!("tool: t\neffect: keyed\nkey_window: 2m\n{HTTP}"), vec!["SM4306"]),
+        (format!("{keyed}success: \"true\"\n{HTTP}"), vec!["SM4307"]),
+        (format!("{keyed}success: status < 300\n{HTTP}"), vec![]),
+        (format!("{keyed}success: status == 202\n{HTTP}"), vec!["SM4312"]),
+        (format!("{keyed}success: status == 202\npending: \"false\"\n{HTTP}"), vec![]),
+        (queryable.replace("  absent: status == 404\n", ""), vec!["SM4308"]),
+        (queryable.replace("status == 404", "\"!has(body.id)\""), vec!["SM4310"]),
+    ] {
+        assert_eq!(warnings(&text), expected, "{text}");
+    }
+    let mut problems = Problems::new();
+    contract(&format!("tool: t\n{HTTP}")).lint(&mut problems);
+    assert!(problems.as_slice().iter().all(|p| p.severity == Severity::Warning && p.file == "pay.yaml"));
+}

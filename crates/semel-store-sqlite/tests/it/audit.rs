@@ -1,0 +1,94 @@
+//! The checks find every kind of edit, and nothing where nothing was edited.
+
+use crate::support::{self, Home, session};
+use rusqlite::Connection;
+use semel_ports::{Artifact, Store};
+use semel_store_sqlite::verify;
+
+/// A closed store: one task with turns of one and of several events, a checkpoint, a body; and a second task.
+async fn home() -> Home {
+    let home = Home::new();
+    let store = home.open();
+    let task = support::create(&store, 1).await.unwrap();
+    support::create(&store, 2).await.unwrap();
+    store.start_session(&session("s"), 15_000).await.unwrap();
+    let claim = store.claim_task(&session("s"), &task).await.unwrap().unwrap();
+    let mut turn = support::begin(&store, (&session("s"), claim.generation), &task).await;
+    turn.artifacts.push(Artifact::of(b"body".to_vec()));
+    assert!(turn.events.len() > 2);
+    store.commit(turn).await.unwrap();
+    for _ in 0..3 {
+        support::tell(&store, &task).await.unwrap();
+    }
+    home
+}
+
+fn edit(home: &Home, sql: &str) {
+    let conn = Connection::open(&home.path).unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    assert!(conn.execute(sql, []).unwrap() > 0, "{sql}");
+}
+
+#[tokio::test]
+async fn an_untouched_store_is_clean() {
+    let home = home().await;
+    let audit = verify::audit(&home.path, &mut |_| {}).unwrap();
+    assert!(audit.is_clean(), "{audit:?}");
+    let whole = verify::db(&home.path, &mut |_| {}).unwrap();
+    assert!(whole.is_clean(), "{whole:?}");
+    assert_eq!((whole.tasks, whole.turns, whole.checkpoints, whole.artifacts), (2, 6, 1, 1));
+}
+
+#[tokio::test]
+async fn the_chain_finds_edits_removals_and_swaps() {
+    let edits = [
+        ("edited", "UPDATE turn SET events = replace(events, '\"ann\"', '\"bob\"') WHERE seq > 1"),
+        ("another time", "UPDATE turn SET at = at + 1 WHERE task = 'tsk_00002'"),
+        ("another schema", "UPDATE turn SET schema = 2 WHERE task = 'tsk_00002'"),
+        ("moved to another task", "UPDATE turn SET task = 'tsk_00009' WHERE task = 'tsk_00002'"),
+        ("removed from the middle", "DELETE FROM turn WHERE seq = 2"),
+        (
+            "removed at the end",
+            "DELETE FROM turn WHERE task = 'tsk_00001' AND seq = (SELECT max(seq) FROM turn)",
+        ),
+        (
+            "swapped",
+            "UPDATE turn SET events = (SELECT t.events FROM turn t WHERE t.task = turn.task AND t.seq =
+               (SELECT max(seq) FROM turn) - (SELECT max(seq) FROM turn) + 11 - turn.seq)
+             WHERE task = 'tsk_00001' AND seq IN (5, 6)",
+        ),
+        ("edited with its own chain", "UPDATE turn SET chain = zeroblob(32) WHERE task = 'tsk_00002'"),
+    ];
+    for (what, sql) in edits {
+        let home = home().await;
+        edit(&home, sql);
+        let report = verify::audit(&home.path, &mut |_| {}).unwrap();
+        assert!(!report.is_clean(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn one_edit_is_one_problem() {
+    let home = home().await;
+    edit(&home, "UPDATE turn SET at = at + 1 WHERE task = 'tsk_00001' AND seq = 2");
+    let report = verify::audit(&home.path, &mut |_| {}).unwrap();
+    assert_eq!(report.problems.len(), 1, "{report:?}");
+}
+
+#[tokio::test]
+async fn everything_derived_is_compared() {
+    let edits = [
+        ("task row", "UPDATE task SET phase = 'COMPLETED' WHERE id = 'tsk_00002'"),
+        ("operation row", "UPDATE operation SET attempts = 9"),
+        ("operation gone", "DELETE FROM operation"),
+        ("checkpoint", "UPDATE checkpoint SET body = replace(body, '\"acme\"', '\"else\"')"),
+        ("body", "UPDATE artifact SET bytes = x'00'"),
+        ("review row", "INSERT INTO review VALUES ('tsk_00001', 'rev_1', NULL, 'c', 'q', 1, NULL, NULL)"),
+    ];
+    for (what, sql) in edits {
+        let home = home().await;
+        edit(&home, sql);
+        assert!(verify::audit(&home.path, &mut |_| {}).unwrap().is_clean(), "{what}: the chain stands");
+        assert!(!verify::db(&home.path, &mut |_| {}).unwrap().is_clean(), "{what}");
+    }
+}
