@@ -160,6 +160,7 @@ pub(crate) struct Id {
 }
 
 #[derive(ClapArgs, Debug)]
+#[group(id = "rows")]
 pub(crate) struct List {
     /// Rows at most
     #[arg(long, default_value_t = 50, value_name = "N")]

@@ -6,7 +6,8 @@ pub(crate) mod table;
 pub(crate) mod time;
 
 use crate::{fail::Fail, low::Global};
-use owo_colors::{OwoColorize as _, Stream, Style};
+use console::{colors_enabled, colors_enabled_stderr};
+use owo_colors::{OwoColorize as _, Style};
 use semel_plan::problem::{Problem, Severity};
 use serde::Serialize;
 use std::io::Write as _;
@@ -61,7 +62,7 @@ impl Ui {
             drop(writeln!(out, "{}", problem_text(problem)));
         }
         let head = format!("error[{}]:", fail.code);
-        let head = head.if_supports_color(Stream::Stderr, |t| t.style(Style::new().red().bold()));
+        let head = painted(&head, Style::new().red().bold(), colors_enabled_stderr());
         drop(writeln!(out, "{head} {}", fail.message));
         if !fail.fields.is_empty() {
             drop(writeln!(out, "  differs in: {}", fail.fields.join(", ")));
@@ -156,5 +157,10 @@ pub(crate) fn state(word: &str) -> String {
         "STARTED" | "RUNNING" | "started" => Style::new().cyan(),
         _ => Style::new(),
     };
-    word.if_supports_color(Stream::Stdout, |t| t.style(style)).to_string()
+    painted(word, style, colors_enabled())
+}
+
+/// Coloured only where somebody sees it: not in a pipe, not under `NO_COLOR`.
+fn painted(text: &str, style: Style, colours: bool) -> String {
+    if colours { text.style(style).to_string() } else { text.to_owned() }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn own_as(
 ) -> Result<Owner, Fail> {
     let store = Arc::new(open(&config.store)?);
     arm(&config.store, &store)?;
-    let secrets = Arc::new(EnvFileSecrets::new(|name: &str| variable(name)));
+    let secrets = Arc::new(EnvFileSecrets::new(Box::new(variable)));
     let http = HttpConnector::new(secrets, HttpOptions { crash: chaos::point, ..HttpOptions::default() });
     let engine =
         Engine::start(narrow(store.clone()), Arc::new(http), Arc::new(OsEntropy), config.options.clone()).await?;

@@ -110,11 +110,12 @@ impl HttpConnector {
             Err(obstacle) => return not_sent(&obstacle),
         };
         link.meter.open(Leg { window: window.clone(), body_bytes, left });
+        let patience = window.patience();
         let result = tokio::select! {
             // An answer that is there is heard, even when the time is over.
             biased;
             result = exchange(&mut link, request, self.options.response_bytes) => result,
-            () = window.over(window.give_up) => Err(timed_out()),
+            () = window.over(patience) => Err(timed_out()),
         };
         let seen = link.meter.seen();
         let report = report(&place, result, seen);

@@ -17,8 +17,10 @@ pub(crate) struct Window {
     now: Millis,
     /// The first byte leaves at or before this moment, or never.
     pub(crate) send_by: Millis,
-    /// The answer is waited for up to this moment.
+    /// The answer is waited for up to this moment, whenever the first byte left.
     pub(crate) give_up: Millis,
+    /// Milliseconds that the answer is waited for from the first byte on.
+    timeout_ms: i64,
 }
 
 impl Window {
@@ -30,12 +32,25 @@ impl Window {
         timeout_ms: i64,
     ) -> Self {
         let entered_ms = clock.ms();
-        Self { clock: Arc::clone(clock), entered_ms, now, send_by, give_up: send_by.plus(timeout_ms) }
+        Self {
+            clock: Arc::clone(clock),
+            entered_ms,
+            now,
+            send_by,
+            give_up: send_by.plus(timeout_ms),
+            timeout_ms,
+        }
     }
 
     /// For a question: opens now, and one time-out spans connecting and answering.
     pub(crate) fn for_question(clock: &Arc<dyn BootClock>, timeout_ms: i64) -> Self {
-        Self::for_send(clock, Millis(0), Millis(timeout_ms), 0)
+        Self { timeout_ms: i64::MAX, ..Self::for_send(clock, Millis(0), Millis(timeout_ms), 0) }
+    }
+
+    /// Until when an answer is waited for whose first byte leaves now: the time-out counts from that byte, and never
+    /// reaches beyond the moment at which the attempt counts as dead.
+    pub(crate) fn patience(&self) -> Millis {
+        self.at().plus(self.timeout_ms).min(self.give_up)
     }
 
     fn at(&self) -> Millis {

@@ -23,7 +23,7 @@ use std::{
 /// Operator characters in one source; what the parser stacks up for each of them must fit a small thread's stack.
 const OPERATORS: usize = 256;
 
-/// Characters of an error that are passed on; the parser likes to list all it would have taken.
+/// Characters of an error that are passed on.
 const MESSAGE_CHARS: usize = 240;
 
 /// Why an expression is refused.
@@ -204,7 +204,23 @@ fn first_error(source: &str, errors: &ParseErrors) -> CelError {
     let line = usize::try_from(first.pos.0).unwrap_or(1).max(1);
     let column = usize::try_from(first.pos.1).unwrap_or(1).max(1);
     let before: usize = source.split_inclusive('\n').take(line - 1).map(|l| l.chars().count()).sum();
-    CelError { message: cut(&first.msg), offset: byte_of(source, before + column - 1) }
+    let message = plain(&first.msg);
+    CelError { message: cut(&message), offset: byte_of(source, before + column - 1) }
+}
+
+/// The parser's message in plain words, without the list of all it would have taken.
+fn plain(message: &str) -> String {
+    let mut said = message.split(" expecting ").next().unwrap_or_default().replace("'<EOF>'", "end");
+    for jargon in [
+        "Syntax error: ",
+        "mismatched input ",
+        "extraneous input ",
+        "no viable alternative at input ",
+        "token recognition error at: ",
+    ] {
+        said = said.replace(jargon, if jargon.starts_with("Syntax") { "" } else { "unexpected " });
+    }
+    said
 }
 
 /// The byte at which the n-th character begins, from 0.

@@ -4,7 +4,7 @@
 //! is opened.
 
 use crate::{
-    error::{self, of_io},
+    error::{OrStore, of_io},
     lock::{Owner, beside},
     mark::sync_folder,
     migrate, open,
@@ -85,10 +85,10 @@ fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Pa
     remove(&new)?;
     open::create_file(&new)?;
     let source = open::reader(&open::resolve(from)?)?;
-    let mut target = Connection::open(&new).map_err(|e| error::of(&e))?;
-    pages(&source, &mut target, progress).map_err(|e| error::of(&e))?;
+    let mut target = Connection::open(&new).or_store()?;
+    pages(&source, &mut target, progress).or_store()?;
     // The copy is one file: whoever moves it has no WAL to forget.
-    target.pragma_update(None, "journal_mode", "DELETE").map_err(|e| error::of(&e))?;
+    target.pragma_update(None, "journal_mode", "DELETE").or_store()?;
     drop(target);
     fs::File::open(&new).and_then(|f| f.sync_all()).map_err(|e| of_io("the copy cannot be synced", &e))?;
     Ok(new)
@@ -123,9 +123,8 @@ fn busy() -> rusqlite::Error {
 }
 
 fn check(copy: &Path) -> Result<(), StoreError> {
-    let conn = Connection::open(copy).map_err(|e| error::of(&e))?;
+    let conn = Connection::open(copy).or_store()?;
     migrate::form(&conn)?;
-    let said: String =
-        conn.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0)).map_err(|e| error::of(&e))?;
+    let said: String = conn.query_row("PRAGMA integrity_check(1)", [], |r| r.get(0)).or_store()?;
     if said == "ok" { Ok(()) } else { Err(StoreError::Corrupt(said)) }
 }

@@ -3,7 +3,7 @@
 //! Invariant: an error that leaves durability open is never mapped to one that says *nothing was changed*; that
 //! decision is the writer's, this table only names causes.
 
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, ffi};
 use semel_ports::{CommitError, StoreError};
 
 /// What the writer does after an error inside a transaction that still exists.
@@ -71,9 +71,17 @@ pub(crate) fn class(error: &Error) -> Class {
     }
 }
 
+/// A hook of ours has turned the COMMIT down; that is no fault of the data.
+fn vetoed(error: &Error) -> bool {
+    matches!(error, Error::SqliteFailure(cause, _) if cause.extended_code == ffi::SQLITE_CONSTRAINT_COMMITHOOK)
+}
+
 /// The error as a store says it.
 pub(crate) fn of(error: &Error) -> StoreError {
     let text = error.to_string();
+    if vetoed(error) {
+        return StoreError::Busy(text);
+    }
     match code(error) {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::OutOfMemory) => {
             StoreError::Busy(text)
@@ -86,6 +94,18 @@ pub(crate) fn of(error: &Error) -> StoreError {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation)
         | None => StoreError::Corrupt(text),
         Some(_) => StoreError::Closed(text),
+    }
+}
+
+/// Says a failure of SQLite as a store does.
+pub(crate) trait OrStore<T> {
+    /// The value, or what the store says.
+    fn or_store(self) -> Result<T, StoreError>;
+}
+
+impl<T> OrStore<T> for rusqlite::Result<T> {
+    fn or_store(self) -> Result<T, StoreError> {
+        self.map_err(|error| of(&error))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a text that was ever released does not change; a database of a newer form is refused, not guessed at.
 
-use crate::error;
+use crate::error::OrStore;
 use rusqlite::Connection;
 use semel_kernel::{hash::Hash, time::Millis};
 use semel_ports::StoreError;
@@ -23,13 +23,13 @@ const MIGRATIONS: [Migration; 1] =
 pub(crate) const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].n;
 
 fn pragma<T: rusqlite::types::FromSql>(conn: &Connection, name: &str) -> Result<T, StoreError> {
-    conn.pragma_query_value(None, name, |r| r.get(0)).map_err(|e| error::of(&e))
+    conn.pragma_query_value(None, name, |r| r.get(0)).or_store()
 }
 
 /// Whether nothing was ever written to the database.
 fn is_blank(conn: &Connection) -> Result<bool, StoreError> {
     let query = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = conn.query_row(query, [], |r| r.get(0)).map_err(|e| error::of(&e))?;
+    let tables: i64 = conn.query_row(query, [], |r| r.get(0)).or_store()?;
     Ok(tables == 0 && pragma::<i32>(conn, "application_id")? == 0)
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn run(conn: &mut Connection, now: Millis) -> Result<(), StoreError> 
         check(conn, form)?;
     }
     for migration in MIGRATIONS.iter().filter(|m| m.n > form) {
-        apply(conn, migration, now).map_err(|e| error::of(&e))?;
+        apply(conn, migration, now).or_store()?;
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ pub(crate) fn run(conn: &mut Connection, now: Millis) -> Result<(), StoreError> 
 fn check(conn: &Connection, form: i64) -> Result<(), StoreError> {
     for migration in MIGRATIONS.iter().filter(|m| m.n <= form) {
         let query = "SELECT sha256 FROM migration WHERE n = ?1";
-        let made: String = conn.query_row(query, [migration.n], |r| r.get(0)).map_err(|e| error::of(&e))?;
+        let made: String = conn.query_row(query, [migration.n], |r| r.get(0)).or_store()?;
         if made != Hash::of(migration.sql.as_bytes()).to_string() {
             let name = migration.name;
             return Err(StoreError::Corrupt(format!("migration {} `{name}` was another one", migration.n)));

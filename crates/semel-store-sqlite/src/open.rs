@@ -7,7 +7,7 @@ use crate::{
     Options,
     adopt::{Desk, Stage},
     clock::{Anchor, Clock, TimeSource},
-    error::{self, of_io},
+    error::{OrStore, of_io},
     mark::{self, Mark, Verdict},
     migrate,
     sql::{
@@ -35,10 +35,6 @@ const CHECKPOINT_PAGES: i64 = 4_000;
 
 /// How long a reader waits for a lock of somebody else; in WAL mode that is for a recovery only.
 const READER_BUSY: Duration = Duration::from_secs(5);
-
-fn sqlite(error: rusqlite::Error) -> StoreError {
-    error::of(&error)
-}
 
 /// The database's real path, so that two names of one file share one lock.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
@@ -79,16 +75,16 @@ pub(crate) fn check_library(version: i32) -> Result<(), StoreError> {
 /// Opens the writer's connection.
 pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut conn = Connection::open_with_flags(path, flags).map_err(sqlite)?;
-    conn.busy_timeout(Duration::from_millis(options.busy_ms.into())).map_err(sqlite)?;
+    let mut conn = Connection::open_with_flags(path, flags).or_store()?;
+    conn.busy_timeout(Duration::from_millis(options.busy_ms.into())).or_store()?;
     migrate::form(&conn)?;
-    configure(&conn).map_err(sqlite)?;
+    configure(&conn).or_store()?;
     read_back(&conn)?;
     if let Some(pages) = options.page_max {
-        conn.pragma_update(None, "max_page_count", pages).map_err(sqlite)?;
+        conn.pragma_update(None, "max_page_count", pages).or_store()?;
     }
     if let Some(refuse) = options.refuse_commit.clone() {
-        conn.commit_hook(Some(move || refuse.swap(false, Ordering::SeqCst))).map_err(sqlite)?;
+        conn.commit_hook(Some(move || refuse.swap(false, Ordering::SeqCst))).or_store()?;
     }
     Ok(conn)
 }
@@ -103,8 +99,8 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
 
 /// What the connection says of itself must be what durability needs.
 pub(crate) fn read_back(conn: &Connection) -> Result<(), StoreError> {
-    let mode: String = conn.pragma_query_value(None, "journal_mode", |r| r.get(0)).map_err(sqlite)?;
-    let sync: i64 = conn.pragma_query_value(None, "synchronous", |r| r.get(0)).map_err(sqlite)?;
+    let mode: String = conn.pragma_query_value(None, "journal_mode", |r| r.get(0)).or_store()?;
+    let sync: i64 = conn.pragma_query_value(None, "synchronous", |r| r.get(0)).or_store()?;
     if mode == "wal" && sync == 2 {
         return Ok(());
     }
@@ -116,10 +112,10 @@ pub(crate) fn read_back(conn: &Connection) -> Result<(), StoreError> {
 /// Opens a connection that reads only, and never checkpoints.
 pub(crate) fn reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags).map_err(sqlite)?;
-    conn.busy_timeout(READER_BUSY).map_err(sqlite)?;
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(sqlite)?;
-    conn.pragma_update(None, "query_only", true).map_err(sqlite)?;
+    let conn = Connection::open_with_flags(path, flags).or_store()?;
+    conn.busy_timeout(READER_BUSY).or_store()?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).or_store()?;
+    conn.pragma_update(None, "query_only", true).or_store()?;
     match migrate::form(&conn)? {
         0 => Err(StoreError::Unusable("there is no store in it yet".into())),
         _ => Ok(conn),
@@ -131,7 +127,7 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, StoreError> {
 /// # Errors
 /// [`StoreError::Busy`] when a reader stands in the way.
 pub(crate) fn checkpoint(conn: &Connection) -> Result<(), StoreError> {
-    let blocked: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0)).map_err(sqlite)?;
+    let blocked: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0)).or_store()?;
     if blocked == 0 { Ok(()) } else { Err(StoreError::Busy("a reader holds the WAL".into())) }
 }
 
@@ -169,16 +165,17 @@ pub(crate) struct Opened {
 pub(crate) fn owner(path: &Path, options: &Options, time: Arc<dyn TimeSource>) -> Result<Opened, StoreError> {
     check_library(rusqlite::version_number())?;
     create_file(path)?;
+    let mark = Mark::read(path);
     let mut conn = writer(path, options)?;
     migrate::run(&mut conn, Millis(time.wall_ms()))?;
-    meta::name(&conn).map_err(sqlite)?;
-    let meta = meta::read(&conn).map_err(sqlite)?;
-    let head = meta::head(&conn).map_err(sqlite)?;
+    meta::name(&conn).or_store()?;
+    let meta = meta::read(&conn).or_store()?;
+    let head = meta::head(&conn).or_store()?;
     let anchor = Anchor::after(meta.clock.clone(), Millis(head.at), &*time, options.clock_error_ms);
     let boot_id = anchor.boot_id.clone();
-    meta::put_clock(&conn, &anchor).map_err(sqlite)?;
+    meta::put_clock(&conn, &anchor).or_store()?;
     let clock = Clock::new(time, anchor, Millis(head.at));
-    let stage = compare(&conn, path, &meta, &head, &boot_id)?;
+    let stage = compare(&conn, mark, path, (&meta, &head, &boot_id))?;
     let mut desk = Desk { meta, head, stage };
     if !matches!(desk.stage, Stage::Held { .. }) {
         take_over(&mut conn, path, &mut desk, &boot_id, clock.now().at)?;
@@ -186,28 +183,28 @@ pub(crate) fn owner(path: &Path, options: &Options, time: Arc<dyn TimeSource>) -
     Ok(Opened { conn, desk, clock, boot_id })
 }
 
-/// Compares the database with its mark.
+/// Compares the database with its mark, which was read before it, so that an owner who goes on meanwhile is not taken
+/// for somebody else.
 fn compare(
     conn: &Connection,
+    mark: Result<Option<Mark>, String>,
     path: &Path,
-    meta: &Meta,
-    head: &Head,
-    boot_id: &str,
+    (meta, head, boot_id): (&Meta, &Head, &str),
 ) -> Result<Stage, StoreError> {
     let held = |why: String, opens| Ok(Stage::Held { why, opens });
     if meta.open_count == 0 {
         // It was made just now; what lies beside it is left from a file that somebody removed.
         return Ok(Stage::Free);
     }
-    let mark = match Mark::read(path) {
+    let mark = match mark {
         Ok(Some(mark)) => mark,
-        Ok(None) if head.turns == 0 => return settled(conn).map_err(sqlite),
+        Ok(None) if head.turns == 0 => return settled(conn).or_store(),
         Ok(None) => return held("there is no mark beside it: a copy, or a restored backup".into(), 0),
         Err(why) => return held(format!("its mark cannot be read: {why}"), 0),
     };
-    let holds = mark.turns == 0 || turn::stands_at(conn, &mark.task, mark.seq, &mark.turn).map_err(sqlite)?;
+    let holds = mark.turns == 0 || turn::stands_at(conn, &mark.task, mark.seq, &mark.turn).or_store()?;
     match mark.compare(&Mark::of(path, meta, head, boot_id)?, holds) {
-        Verdict::Same => settled(conn).map_err(sqlite),
+        Verdict::Same => settled(conn).or_store(),
         Verdict::Foreign(why) => held(why, mark.open_count),
     }
 }
@@ -224,26 +221,28 @@ fn take_over(
     Mark::of(path, &desk.meta, &desk.head, boot_id)?.write(path)?;
     desk.meta.open_count = desk.meta.open_count.saturating_add(1);
     let count = desk.meta.open_count;
-    let tx = conn.transaction().map_err(sqlite)?;
+    let tx = conn.transaction().or_store()?;
     meta::put_open_count(&tx, count)
         .and_then(|()| task::strand_all(&tx, now))
         .and_then(|()| tx.commit())
-        .map_err(sqlite)?;
+        .or_store()?;
     Mark::of(path, &desk.meta, &desk.head, boot_id)?.write(path)
 }
 
-/// Store time as a process sees it that reads only: nothing is written, so nothing is anchored.
-pub(crate) fn reading_clock(
-    conn: &Connection,
+/// Store time and state as a process sees them that reads only: nothing is written, so nothing is anchored.
+pub(crate) fn beside_owner(
+    path: &Path,
     time: Arc<dyn TimeSource>,
     clock_error_ms: i64,
 ) -> Result<(Clock, Desk), StoreError> {
-    let meta = meta::read(conn).map_err(sqlite)?;
-    let head = meta::head(conn).map_err(sqlite)?;
+    let mark = Mark::read(path);
+    let conn = reader(path)?;
+    let meta = meta::read(&conn).or_store()?;
+    let head = meta::head(&conn).or_store()?;
     let anchor = Anchor::after(meta.clock.clone(), Millis(head.at), &*time, clock_error_ms);
-    let last = Millis(head.at);
-    let stage = settled(conn).map_err(sqlite)?;
-    Ok((Clock::new(time, anchor, last), Desk { meta, head, stage }))
+    let stage = compare(&conn, mark, path, (&meta, &head, &anchor.boot_id))?;
+    let clock = Clock::new(time, anchor, Millis(head.at));
+    Ok((clock, Desk { meta, head, stage }))
 }
 
 #[cfg(test)]

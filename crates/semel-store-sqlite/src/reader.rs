@@ -6,7 +6,8 @@
 use crate::{
     Options,
     clock::{OsTime, TimeSource},
-    error, open,
+    error::OrStore,
+    open,
     sql::{artifact, checkpoint, operation, prepared::Prepared, review, task, turn},
     writer::Shared,
 };
@@ -39,7 +40,7 @@ impl Pool {
     fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = idle.map_or_else(|| open::reader(&self.path), Ok)?;
-        let answer = conn.unchecked_transaction().map_err(|e| error::of(&e)).and_then(|tx| read(&tx));
+        let answer = conn.unchecked_transaction().or_store().and_then(|tx| read(&tx));
         if conn.is_autocommit() {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
         }
@@ -74,8 +75,7 @@ impl SqliteReader {
     ) -> Result<Self, StoreError> {
         open::check_library(rusqlite::version_number())?;
         let path = open::resolve(path)?;
-        let conn = open::reader(&path)?;
-        let (clock, desk) = open::reading_clock(&conn, time, options.clock_error_ms)?;
+        let (clock, desk) = open::beside_owner(&path, time, options.clock_error_ms)?;
         Ok(Self::beside(path, options, Arc::new(Shared::new(clock, desk.info()))))
     }
 
@@ -101,23 +101,23 @@ impl SqliteReader {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.read(move |conn| read(conn).map_err(|e| error::of(&e))).await
+        self.read(move |conn| read(conn).or_store()).await
     }
 }
 
 fn load(conn: &Connection, id: &TaskId) -> Result<Loaded, StoreError> {
-    let owner = task::owner(conn, id).map_err(|e| error::of(&e))?;
+    let owner = task::owner(conn, id).or_store()?;
     let (generation, session) = owner.ok_or_else(|| StoreError::NoTask(id.clone()))?;
-    let checkpoint = checkpoint::get(conn, id).map_err(|e| error::of(&e))?;
+    let checkpoint = checkpoint::get(conn, id).or_store()?;
     let from = checkpoint.as_ref().map_or(0, |task| task.version);
-    let tail = turn::events(conn, id, from).map_err(|e| error::of(&e))?;
+    let tail = turn::events(conn, id, from).or_store()?;
     Ok(Loaded { checkpoint, tail, generation, session })
 }
 
 fn history(conn: &Connection, id: &TaskId, after: u64) -> Result<Vec<Recorded>, StoreError> {
-    let owner = task::owner(conn, id).map_err(|e| error::of(&e))?;
+    let owner = task::owner(conn, id).or_store()?;
     owner.ok_or_else(|| StoreError::NoTask(id.clone()))?;
-    turn::events(conn, id, after).map_err(|e| error::of(&e))
+    turn::events(conn, id, after).or_store()
 }
 
 fn refused<T>() -> Result<T, StoreError> {

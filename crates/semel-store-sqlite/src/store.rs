@@ -120,8 +120,8 @@ impl SqliteStore {
     async fn ask<W: Work>(&self, work: W) -> Result<W::Answer, CommitError> {
         let closed = || StoreError::Closed("the writer has ended".into());
         let queue = self.queue.as_ref().ok_or_else(closed)?;
-        let (job, answer) = Queued::new(work);
-        queue.send(job).await.map_err(|_| closed())?;
+        let (job, answer) = Queued::with(work);
+        queue.send(Box::new(job)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| StoreError::CommitUnknown("the writer ended before it answered".into()))?
     }
 

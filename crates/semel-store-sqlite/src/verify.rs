@@ -3,7 +3,9 @@
 //! Invariant: a check reads one moment, changes nothing, and names what it finds; it never mends.
 
 use crate::{
-    chain, error, open,
+    chain,
+    error::OrStore,
+    open,
     sql::{self, checkpoint, operation, review, task, turn},
 };
 use rusqlite::Connection;
@@ -67,10 +69,6 @@ pub struct Progress {
     pub total: u64,
 }
 
-fn sqlite(error: rusqlite::Error) -> StoreError {
-    error::of(&error)
-}
-
 /// Checks the hash chain of every task.
 ///
 /// # Errors
@@ -89,20 +87,20 @@ pub fn db(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Report, Sto
 
 fn check(path: &Path, whole: bool, progress: &mut dyn FnMut(Progress)) -> Result<Report, StoreError> {
     let conn = open::reader(&open::resolve(path)?)?;
-    let moment = conn.unchecked_transaction().map_err(sqlite)?;
+    let moment = conn.unchecked_transaction().or_store()?;
     let mut report = Report::default();
     if whole {
-        integrity(&moment, &mut report).map_err(sqlite)?;
+        integrity(&moment, &mut report).or_store()?;
     }
-    let ids = task_ids(&moment).map_err(sqlite)?;
+    let ids = task_ids(&moment).or_store()?;
     let total = ids.len() as u64;
     for (done, id) in (1..).zip(&ids) {
         one(&moment, id, whole, &mut report);
         progress(Progress { done, total });
     }
-    strays(&moment, &mut report).map_err(sqlite)?;
+    strays(&moment, &mut report).or_store()?;
     if whole {
-        artifacts(&moment, &mut report).map_err(sqlite)?;
+        artifacts(&moment, &mut report).or_store()?;
     }
     Ok(report)
 }

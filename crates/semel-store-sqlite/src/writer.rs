@@ -11,7 +11,7 @@ use crate::{
     Options,
     adopt::{Desk, Stage},
     clock::Clock,
-    error,
+    error::{self, OrStore},
     mark::Mark,
     open,
     sql::{meta, prepared::Prepared, turn},
@@ -71,7 +71,7 @@ impl Writer {
         loop {
             line = match line {
                 Ok(conn) => match self.serve(&conn, &mut queue) {
-                    Some(broken) => self.recover(conn, broken),
+                    Some(broken) => self.recover(conn, *broken),
                     None => return self.close(conn),
                 },
                 Err(why) => match queue.blocking_recv() {
@@ -83,7 +83,7 @@ impl Writer {
     }
 
     /// Commits batch after batch; `None` when the queue is closed.
-    fn serve(&mut self, conn: &Connection, queue: &mut Receiver<Box<dyn Job>>) -> Option<Broken> {
+    fn serve(&mut self, conn: &Connection, queue: &mut Receiver<Box<dyn Job>>) -> Option<Box<Broken>> {
         let mut sql = Prepared::new(conn);
         while let Some(jobs) = self.take(queue) {
             let now = self.shared.clock.now().at;
@@ -191,7 +191,7 @@ impl Writer {
 
     /// Reads the head again: a batch whose callers were told that its fate is unknown may be there.
     fn catch_up(&mut self, conn: &Connection) -> Result<(), StoreError> {
-        self.desk = open::desk(conn, &self.desk).map_err(|e| error::of(&e))?;
+        self.desk = open::desk(conn, &self.desk).or_store()?;
         self.shared.set_info(self.desk.info());
         Ok(())
     }
@@ -207,9 +207,10 @@ impl Writer {
     }
 }
 
-/// Nothing of the batch is durable, so the callers may come again.
+/// Nothing of the batch is durable, so the callers may come again; a damaged file does not mend by that.
 fn passing(cause: &StoreError) -> StoreError {
-    if cause.passes() { cause.clone() } else { StoreError::Busy(format!("it was not committed: {cause}")) }
+    let stays = cause.passes() || matches!(cause, StoreError::Corrupt(_));
+    if stays { cause.clone() } else { StoreError::Busy(format!("it was not committed: {cause}")) }
 }
 
 fn is_durable(conn: &Connection, desk: &Desk, jobs: &Jobs) -> rusqlite::Result<bool> {

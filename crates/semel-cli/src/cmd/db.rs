@@ -49,7 +49,7 @@ fn create(config: &Config, sandbox: bool, ui: Ui) -> Result<Exit, Fail> {
 
 /// Something is there already, and nothing is overwritten unasked.
 pub(crate) fn in_the_way(path: &Path, next: &str) -> Fail {
-    Fail::new(Exit::Usage, "SM1016", format!("there is a file at {} already", path.display()), next)
+    Fail::new(Exit::Usage, "SM1018", format!("there is a file at {} already", path.display()), next)
 }
 
 /// A check of the store's file.

@@ -10,7 +10,7 @@ use pages::PAGES;
 
 pub(crate) fn run(code: Option<&str>, ui: Ui) -> Result<Exit, Fail> {
     let Some(typed) = code else { return Ok(list(ui)) };
-    let code = typed.to_ascii_uppercase();
+    let code = spelled(typed);
     let (code, page) = PAGES.iter().find(|(c, _)| *c == code).ok_or_else(|| unknown(typed, &code))?;
     let json = serde_json::json!({"v": 1, "code": code, "title": title(page), "page": page});
     ui.show(&json, || page.trim_end().to_owned());
@@ -33,7 +33,7 @@ fn title(page: &str) -> &str {
 }
 
 fn unknown(typed: &str, code: &str) -> Fail {
-    let near: Vec<&str> = near(code);
+    let near = near(code);
     let next = if near.is_empty() {
         "`semel explain` lists all codes".to_owned()
     } else {
@@ -42,13 +42,14 @@ fn unknown(typed: &str, code: &str) -> Fail {
     Fail::new(Exit::Usage, "SM1015", format!("there is no code `{typed}`"), next)
 }
 
-/// Codes that look like what was typed: one digit wrong, two swapped, or the letters left out.
-fn near(code: &str) -> Vec<&'static str> {
-    let digits: String = code.chars().filter(char::is_ascii_digit).collect();
-    let typed = format!("SM{digits}");
-    if let Some((exact, _)) = PAGES.iter().find(|(c, _)| *c == typed) {
-        return vec![exact];
-    }
+/// The code as it is written everywhere: `2002` and `sm-2002` are SM2002.
+fn spelled(typed: &str) -> String {
+    let digits: String = typed.chars().filter(char::is_ascii_digit).collect();
+    format!("SM{digits}")
+}
+
+/// Codes that differ in one digit.
+fn near(typed: &str) -> Vec<&'static str> {
     let distance = |c: &str| {
         let differing = c.chars().zip(typed.chars()).filter(|(a, b)| a != b).count();
         differing + c.len().abs_diff(typed.len())
@@ -62,10 +63,14 @@ mod tests {
 
     #[test]
     fn near_codes_are_named_and_far_ones_are_not() {
-        assert_eq!(near("2002"), ["SM2002"]);
-        assert_eq!(near("sm-1001"), ["SM1001"]);
-        assert!(near("SM2099").is_empty());
-        assert!(near("banana").is_empty());
+        assert_eq!(near(&spelled("2022")), ["SM2002"]);
+        assert!(near(&spelled("7777")).is_empty());
+        assert!(near(&spelled("banana")).is_empty());
+    }
+
+    #[test]
+    fn a_code_is_found_however_it_is_spelled() {
+        assert_eq!([spelled("2002"), spelled("sm-2002"), spelled("SM2002")], ["SM2002", "SM2002", "SM2002"]);
     }
 
     #[test]

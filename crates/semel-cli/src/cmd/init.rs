@@ -24,7 +24,7 @@ const URL: &str = "http://127.0.0.1:8080/things";
 
 pub(crate) fn run(args: &low::Init, ui: Ui) -> Result<Exit, Fail> {
     let files = files(args)?;
-    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()).filter(|_| !args.force) {
+    if let Some((path, _)) = files.iter().find(|(path, text)| differs(path, text)).filter(|_| !args.force) {
         return Err(in_the_way(path, "name another folder, or add --force to write over it"));
     }
     for (path, text) in &files {
@@ -32,6 +32,11 @@ pub(crate) fn run(args: &low::Init, ui: Ui) -> Result<Exit, Fail> {
     }
     told(args, &files, ui);
     Ok(Exit::Done)
+}
+
+/// There is a file, and it is not the one that would be written.
+fn differs(path: &Path, text: &str) -> bool {
+    path.exists() && std::fs::read_to_string(path).ok().as_deref() != Some(text)
 }
 
 fn files(args: &low::Init) -> Result<Vec<(PathBuf, String)>, Fail> {
@@ -137,7 +142,7 @@ mod tests {
         std::fs::create_dir(dir.path().join("contracts")).expect("a folder");
         std::fs::write(dir.path().join("contracts/tool.yaml"), "mine").expect("written");
         let fail = run(&args(dir.path(), "keyed"), Ui { json: false, quiet: true }).expect_err("in the way");
-        assert_eq!(fail.code, "SM1016");
+        assert_eq!(fail.code, "SM1018");
         assert!(!dir.path().join("plan.yaml").exists());
     }
 

@@ -1,16 +1,30 @@
-//! Tables for people: aligned, no frames, cut to the terminal.
+//! Tables for people: aligned, no frames, colour codes not counted, no cell ever cut.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use console::measure_text_width;
+
+/// Spaces between two columns.
+const GAP: usize = 2;
 
 /// A table with a head line.
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(head);
-    for row in rows {
-        table.add_row(row);
+    let mut lines: Vec<[String; N]> = vec![head.map(str::to_owned)];
+    lines.extend(rows);
+    let mut widths = [0; N];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = measure_text_width(cell).max(*width);
+        }
     }
-    table.to_string().lines().map(|l| l.trim_end().trim_start_matches(' ')).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| padded(line, &widths)).collect::<Vec<_>>().join("\n")
+}
+
+fn padded(line: &[String], widths: &[usize]) -> String {
+    let mut text = String::new();
+    for (cell, width) in line.iter().zip(widths) {
+        text.push_str(cell);
+        text.push_str(&" ".repeat((width + GAP).saturating_sub(measure_text_width(cell))));
+    }
+    text.trim_end().to_owned()
 }
 
 /// A text of one line and at most `most` characters; a cut is marked.
@@ -21,4 +35,23 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
     let kept: String = line.chars().take(most.saturating_sub(1)).collect();
     format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_whatever_the_cells_are_coloured() {
+        let rows = [["\u{1b}[32mCOMMITTED\u{1b}[0m".to_owned(), "x".to_owned()], ["●".to_owned(), "y".to_owned()]];
+        let text = table(["STATE", "NOTE"], rows);
+        let plain: Vec<String> = text.lines().map(|l| console::strip_ansi_codes(l).into_owned()).collect();
+        assert_eq!(plain, ["STATE      NOTE", "COMMITTED  x", "●          y"]);
+    }
+
+    #[test]
+    fn a_cut_is_marked_and_line_breaks_are_gone() {
+        assert_eq!(cut("one\ntwo", 20), "one two");
+        assert_eq!(cut("abcdef", 4), "abc…");
+    }
 }

@@ -21,6 +21,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering},
 };
+use tokio::sync::Notify;
 
 /// Milliseconds from the call to `send_by`; passed by hand, never waited for.
 const SEND_MS: i64 = 60_000;
@@ -31,17 +32,28 @@ const TOKEN: &str = "t0k3n/of+an=account";
 
 /// A clock that stands still until a test moves it.
 #[derive(Default)]
-struct HandClock(AtomicI64);
+struct HandClock {
+    ms: AtomicI64,
+    read: Notify,
+}
 
 impl HandClock {
     fn pass(&self, ms: i64) {
-        self.0.fetch_add(ms, Ordering::SeqCst);
+        self.ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Waits until somebody has looked at the clock after this call.
+    async fn looked_at(&self) {
+        // The first one may be from before.
+        self.read.notified().await;
+        self.read.notified().await;
     }
 }
 
 impl BootClock for HandClock {
     fn ms(&self) -> i64 {
-        self.0.load(Ordering::SeqCst)
+        self.read.notify_one();
+        self.ms.load(Ordering::SeqCst)
     }
 }
 

@@ -1,9 +1,21 @@
 //! Connections that are used again, and those that must not be.
 
-use super::{HandClock, UnknownCause, answered, connector, connector_at, connector_with, lost, post, send};
+use super::{
+    HandClock, UnknownCause, answered, connector, connector_at, connector_with, lost, not_sent, post, send,
+};
 use crate::server::{OK, Target, request};
+use semel_connectors::BootClock;
 use semel_connectors::HttpOptions;
-use std::sync::Arc;
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
 use tokio::{io::AsyncWriteExt, sync::Notify};
 
 #[tokio::test]
@@ -53,10 +65,22 @@ async fn an_old_connection_is_not_used_again() {
 
 #[tokio::test]
 async fn a_connection_found_closed_is_replaced_before_anything_is_sent() {
-    let mut target = Target::answering_once(OK).await;
+    let go = Arc::new(Notify::new());
+    let told = Arc::clone(&go);
+    let mut target = Target::start(move |mut tcp, log| {
+        let told = Arc::clone(&told);
+        async move {
+            request(&mut tcp, &log).await.unwrap();
+            tcp.write_all(OK).await.unwrap();
+            // It ends only after the client has laid the connection to rest.
+            told.notified().await;
+        }
+    })
+    .await;
     let connector = connector();
     for _ in 0..3 {
         answered(send(&connector, post(&target.url())).await);
+        go.notify_one();
         target.ended().await;
     }
     assert_eq!((target.log.connections(), target.log.requests().len()), (3, 3));
@@ -101,4 +125,56 @@ async fn a_connection_that_dies_under_its_second_request_is_lost_and_not_replace
     lost(&send(&connector, post(&target.url())).await, &UnknownCause::Lost);
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.requests().len()), (1, 2));
+}
+
+/// Resets the connection on one certain look at the clock, and returns when that has happened.
+struct ResettingClock {
+    looks: AtomicUsize,
+    reset: Mutex<(mpsc::Sender<()>, mpsc::Receiver<()>)>,
+}
+
+/// A second send looks at its entry, before it asks for a connection, in the pool, and then right before its first
+/// byte: the last moment there is.
+const FIRST_BYTE: usize = 4;
+
+impl BootClock for ResettingClock {
+    fn ms(&self) -> i64 {
+        if self.looks.fetch_add(1, Ordering::SeqCst) + 1 == FIRST_BYTE {
+            let reset = self.reset.lock().unwrap();
+            reset.0.send(()).unwrap();
+            reset.1.recv().unwrap();
+        }
+        0
+    }
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_dies_right_before_the_first_byte_is_not_sent() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (tell, told) = mpsc::channel();
+    let (done, is_done) = mpsc::channel();
+    let target = thread::spawn(move || {
+        let (mut tcp, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            tcp.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        tcp.write_all(OK).unwrap();
+        told.recv().unwrap();
+        // The body was never read, so this is a reset.
+        drop(tcp);
+        done.send(()).unwrap();
+        listener
+    });
+    let clock = Arc::new(ResettingClock { looks: AtomicUsize::new(100), reset: Mutex::new((tell, is_done)) });
+    let connector = connector_with(HttpOptions { clock: clock.clone(), ..HttpOptions::default() });
+    answered(send(&connector, post(&url)).await);
+    clock.looks.store(0, Ordering::SeqCst);
+    not_sent(&send(&connector, post(&url)).await, "SM3004");
+    let listener = target.join().unwrap();
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "it was tried again on another connection");
 }

@@ -97,6 +97,7 @@ async fn an_answer_in_the_last_moment_counts() {
         async move {
             request(&mut tcp, &log).await.unwrap();
             late.pass(SEND_MS + TIMEOUT_MS);
+            late.looked_at().await;
             tcp.write_all(OK).await.unwrap();
         }
     })

@@ -2,7 +2,10 @@
 //!
 //! Invariant: the words describe an act that the kernel chose; they never choose one.
 
-use super::clock::{length, when};
+use super::{
+    clock::{length, when},
+    outlook,
+};
 use semel_kernel::{
     event::{Proof, Why},
     operation::Operation,
@@ -115,10 +118,10 @@ pub(crate) fn words(task: &Task, op: &Operation, act: &Act, now: Now) -> String 
 /// What the kernel would do once the wait is over is read from the kernel, one step ahead.
 fn waits(task: &Task, op: &Operation, until: Millis, why: &str, now: Now) -> String {
     if until == Millis::MAX {
-        return match why.strip_prefix("nothing: ") {
-            Some(reason) => format!("sends nothing for it: {reason}"),
-            None => format!("waits for {why}"),
-        };
+        return outlook::stopped(task).map_or_else(
+            || format!("waits for {why}"),
+            |reason| format!("sends nothing for it, as {reason}"),
+        );
     }
     let reason =
         if why == "a person's order" { "as a person ordered".to_owned() } else { format!("for {why}") };
@@ -133,7 +136,7 @@ fn waits(task: &Task, op: &Operation, until: Millis, why: &str, now: Now) -> Str
 fn begins(task: &Task, op: &Operation, why: Why) -> String {
     let n = op.attempts.iter().map(|a| a.n).max().unwrap_or(0).saturating_add(1);
     let terms = task.terms(&op.planned);
-    let max = terms.map_or(0, |t| t.retry.max);
+    let max = terms.map_or(0, |t| t.retry.max.saturating_add(op.granted));
     let again = if n > 1 { "sends again" } else { "sends it" };
     match why {
         Why::First => "records STARTED and sends the request".to_owned(),

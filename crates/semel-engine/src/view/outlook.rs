@@ -91,6 +91,9 @@ fn in_review(task: &Task, step: &Step, before: bool) -> Outlook {
 
 /// A step that acts through others, or has not been planned.
 fn waiting(task: &Task, step: &Step, now: Now) -> Outlook {
+    if task.end.is_some() {
+        return Outlook::new(ActKind::Skip, "does nothing about it, as the task has ended");
+    }
     if let Some((to, _)) = &step.attached {
         return Outlook::new(ActKind::Watch, format!("waits for the outcome of task {to}, and takes it"));
     }

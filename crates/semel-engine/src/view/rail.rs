@@ -7,7 +7,7 @@
 
 use semel_kernel::{
     event::Proof,
-    operation::{Attempt, AttemptState, Operation},
+    operation::{Attempt, AttemptState, Evidence, Operation},
     outcome::{Finding, Outcome, Source, UnknownCause},
     step::StepState,
     task::Task,
@@ -95,6 +95,7 @@ impl Rail {
         let mut rail = if attempts.is_empty() { Self::unsent() } else { merged(&attempts) };
         rail.add_probes(op);
         rail.add_proof(op);
+        rail.add_contradiction(op);
         rail.add_records(task, op);
         rail
     }
@@ -152,6 +153,18 @@ impl Rail {
                 self.prove(REACHED..=COMMITTED, "the operation that it repeats is proven")
             }
             Proof::Answer { .. } | Proof::Timer | Proof::Items => {}
+        }
+    }
+
+    /// While sources contradict each other, none of them proves that nothing was done.
+    fn add_contradiction(&mut self, op: &Operation) {
+        if op.contradiction.is_none() {
+            return;
+        }
+        for at in ACCEPTED..=COMMITTED {
+            if self.marks.get(at) == Some(&Mark::ProvenNot) {
+                self.set(at..=at, Mark::Open, "sources contradict each other");
+            }
         }
     }
 
@@ -273,10 +286,11 @@ fn applied(rail: &mut Rail, op: &Operation, attempt: &Attempt) {
 
 /// Proven effect-free: by its own answer, which was then heard, or from outside, which proves nothing but ④.
 fn refused(rail: &mut Rail, op: &Operation, attempt: &Attempt) {
-    let by_person = op.evidence.iter().any(|e| match (&e.source, &e.outcome) {
-        (Source::Person(_), Outcome::NotApplied { cause, .. }) => *cause == attempt.note,
-        _ => false,
-    });
+    let says = |e: &Evidence| {
+        matches!(e.source, Source::Person(_))
+            && matches!(&e.outcome, Outcome::NotApplied { cause, .. } if *cause == attempt.note)
+    };
+    let by_person = op.evidence.iter().any(says);
     if by_person {
         let rule = "a person says that it did not; weaker than proof from the target";
         rail.set(COMMITTED..=COMMITTED, Mark::ProvenNot, rule);

@@ -1,4 +1,5 @@
 //! Tests of the engine, in one binary.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod view_dry_run;
 mod view_package;

@@ -107,7 +107,7 @@ fn an_unreachable_target_is_proven_absent() {
     let shown = package(&world);
     assert_eq!(shown.absent[0].because, "attempt 1: connection refused");
     assert!(shown.unknown.is_empty());
-    assert!(shown.advice.act.contains("--skip"));
+    assert!(shown.advice.act.contains("--go-on"));
 }
 
 #[test]

@@ -77,6 +77,11 @@ fn each_state_of_knowledge_has_its_rail() {
             twice.answer("charge", refused(false, "401")),
             "L0● ①● ②▨ ③▨ ④▨ ⑤▨ ⑥● ⑦● L8✕",
         ),
+        (
+            "a receipt contradicts a refusal",
+            ended(refused(false, "no card")).evidence(Source::Receipt, Some(1), applied("ch_1")),
+            "L0● ①● ②▨ ③▨ ④▨ ⑤▨ ⑥● ⑦● L8●",
+        ),
         ("restored", World::planned(plan(queryable())).adopt(), "L0▨ ①▨ ②▨ ③▨ ④▨ ⑤▨ ⑥▨ ⑦▨ L8✕"),
         (
             "the state held before",

@@ -281,6 +281,7 @@ fn settled() {
         ("written off by the contract", World::timed_out(blind(OnUnknown::AcceptLoss))),
         ("completed", World::started(keyed()).answer("charge", applied("ch_1")).resolve("notify", skip())),
         ("cancelled", World::planned(plan(keyed())).cancel()),
+        ("cancelled before anything was planned", World::new(plan(keyed())).claim().cancel()),
         (
             "timer fired, task completed",
             World::new(sleeping()).claim().resolve("rest", until(MINUTE)).pass(MINUTE),

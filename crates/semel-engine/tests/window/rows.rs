@@ -181,6 +181,7 @@ async fn key_in_use_is_pending_and_the_key_is_repeated() {
     let world = World::sink(SinkKind::Tickets).await;
     world.faults(r#"[{"fault":"slow_before:1500","times":1}]"#).await;
     let plan = keyed("/tickets", "    key_in_use: \"status == 409\"\n    key_reused: \"status == 422\"");
+    let plan = plan.replace("wait: 50ms", "wait: 600ms, jitter: none");
     let task = world.run(&plan, NEVER).await;
     assert_eq!(unknown(&task), Some(UnknownCause::Timeout));
     let pending = op(&task).attempts.iter().filter(|a| a.state == AttemptState::Pending).count();
@@ -249,11 +250,11 @@ tools:
       poll: 100ms
 steps:
   - { step: block, act: block, with: { account: u-1 } }
-  - { step: again, act: block, version: 2, with: { account: u-1 } }
+  - { step: again, act: block, intent: 2, with: { account: u-1 } }
 "#;
     world.faults(r#"[{"fault":"reset_after","times":1}]"#).await;
     let task = world.run(plan, NEVER).await;
-    assert_eq!(task.end.as_ref().unwrap().phase, Phase::Completed);
+    assert_eq!(task.end.as_ref().unwrap().phase, Phase::Completed, "{:#?}", task.steps);
     assert_eq!(world.effects().await, 1);
     let again = task.steps.values().find(|s| s.name.as_str() == "again").unwrap();
     let sent = task.operation_of(again).unwrap().made();

@@ -99,7 +99,7 @@ impl Draft {
         let found = self.operation(op)?;
         let terms = self.terms_of(op)?;
         let judged = found.judge();
-        let settled = self.step(&found.step)?.is_settled();
+        let settled = self.task.end.is_some() || self.step(&found.step)?.is_settled();
         let closed = matches!(judged, Judgement::Unsent | Judgement::NotApplied { .. } | Judgement::Applied);
         let open = !closed && !settled;
         match decision {

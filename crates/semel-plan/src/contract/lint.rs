@@ -59,16 +59,17 @@ impl Lint<'_> {
         }
     }
 
-    /// A resend must be sent, time out and settle before the window, less its margin, closes.
+    /// The first attempt must be dead before it is sent again, and the second must time out and settle before the
+    /// window, less its margin, closes.
     fn key_window(&mut self) {
         let terms = &self.contract.terms;
         let Some(window) = terms.key_window_ms else { return };
-        let one = terms.send_within_ms + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms;
-        let needed =
-            terms.key_margin_ms() + terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms + one;
+        let first = terms.send_within_ms + terms.timeout_ms;
+        let second = terms.timeout_ms + terms.settle_ms() + terms.clock_error_ms;
+        let needed = first + second + terms.key_margin_ms();
         if terms.effect == Effect::Keyed && window <= needed {
             let message = format!(
-                "a key window of {} leaves no time to send again: one lost attempt, time-out, settle and margin take {}",
+                "a key window of {} leaves no time to send again: two time-outs, settle and margin take {}",
                 duration::text(window),
                 duration::text(needed)
             );

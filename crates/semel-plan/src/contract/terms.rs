@@ -98,10 +98,8 @@ fn check(f: &mut Fields<'_>, terms: &Terms, problems: &mut Problems) {
         let message = "a tool with a probe is not blind";
         wrong::<()>(f, "SM4305", "effect", message, "say `effect: queryable`", problems);
     }
-    let accepts = matches!(terms.on_unknown, OnUnknown::AcceptDuplicate | OnUnknown::AcceptLoss);
-    if terms.irreversible && accepts {
-        let message =
-            "an irreversible act that may have happened is never sent again or written off without a person";
+    if terms.irreversible && terms.on_unknown != OnUnknown::Review {
+        let message = "an irreversible act that may have happened is never sent again, written off or undone without a person";
         wrong::<()>(f, "SM4304", "on_unknown", message, "say `on_unknown: review`", problems);
     }
 }

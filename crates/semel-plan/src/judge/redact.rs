@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 const HIDDEN: &str = "***";
 /// Parts of names whose values are hidden; compared without case, `_` and `-`.
-const SECRET_NAMES: [&str; 14] = [
+const SECRET_NAMES: [&str; 16] = [
     "authorization",
     "token",
     "secret",
@@ -24,6 +24,8 @@ const SECRET_NAMES: [&str; 14] = [
     "signature",
     "sessionid",
     "cvc",
+    "cvv",
+    "cardnumber",
 ];
 /// Beginnings of values that are secrets wherever they stand.
 const SECRET_BEGINNINGS: [&str; 14] = [

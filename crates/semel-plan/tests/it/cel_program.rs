@@ -86,8 +86,8 @@ fn what_does_not_compile_says_where() {
     for (source, offset, part) in [
         ("", 0, "empty"),
         ("  ", 0, "empty"),
-        ("a ==", 4, "Syntax error"),
-        ("'ä' + ) b", 7, "Syntax error"),
+        ("a ==", 4, "unexpected"),
+        ("'ä' + ) b", 7, "unexpected"),
         ("a.matches('x')", 9, "no function `matches`"),
         ("now()", 3, "no function `now`"),
         ("a.?b", 0, ""),
@@ -163,6 +163,15 @@ fn honest_work_over_large_lists_runs() {
     assert_eq!(eval("v.exists(i, i.id == 'o4999' && i.paid)", &v), "true");
     assert_eq!(eval("v.filter(i, i.id == 'o17').size()", &v), "1");
     assert_eq!(eval("v.map(i, i.id)[4]", &v), "\"o4\"");
+}
+
+/// What the estimate lets through ends by itself; this is the dearest of it.
+#[test]
+fn the_dearest_permitted_evaluation_ends() {
+    let v = format!("[{}]", vec!["1"; 310].join(","));
+    assert_eq!(eval("v.all(a, v.all(b, a == b || a != b))", &v), "true");
+    let texts = format!("[{}]", vec![format!("\"{}\"", "x".repeat(1_000)); 5_000].join(","));
+    assert_eq!(eval("v.map(a, a + a + a).filter(a, a.contains('y')).size()", &texts), "0");
 }
 
 proptest! {

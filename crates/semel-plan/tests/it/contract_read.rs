@@ -97,7 +97,7 @@ effect: keyd
 key: [order, order]
 key_window: 24
 send_key_as: { header: \"a b\", query: x }
-success: stat == 200
+success: statu == 200
 refusals:
   - { when: status == 402 }
   - { final: true }
@@ -146,6 +146,7 @@ fn contradictions_are_errors() {
         (PROBE, vec!["SM4305"]),
         ("undo: none\non_unknown: accept_duplicate\n", vec!["SM4304"]),
         ("undo: none\non_unknown: accept_loss\n", vec!["SM4304"]),
+        ("undo: none\non_unknown: compensate\n", vec!["SM4304"]),
         ("scope: tenant\n", vec!["SM4209"]),
         ("within: 7d\n", vec!["SM4203"]),
         ("require: status == 200\n", vec!["SM4209"]),
@@ -165,6 +166,13 @@ fn contradictions_are_errors() {
     assert_eq!(errors(&format!("tool: t\neffect: queryable\n{probe}{HTTP}")), ["SM4205 4:9 probe.http"]);
     let many = (0..65).map(|i| format!("f{i}")).collect::<Vec<_>>().join(", ");
     assert_eq!(errors(&format!("tool: t\nkey: [{many}]\n{HTTP}")), ["SM4206 2:6 key"]);
+}
+
+/// The engine shares contracts between its threads.
+#[test]
+fn contracts_can_be_shared() {
+    fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
+    shared(&contract(&format!("tool: t\n{HTTP}")));
 }
 
 #[test]

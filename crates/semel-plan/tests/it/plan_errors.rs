@@ -180,9 +180,10 @@ fn given_inputs_are_checked_all_at_once() {
 #[test]
 fn hostile_files_of_a_mebibyte_are_refused() {
     let fill = |piece: &str, rest: &str| {
+        let close = if rest.ends_with('[') { "]\n" } else { "" };
         let head = format!("{HEAD}steps:\n  - step: a\n    sleep: 1s\n    {rest}");
         let many = ((1 << 20) - head.len() - 2) / piece.len();
-        format!("{head}{}", piece.repeat(many))
+        format!("{head}{}{close}", piece.repeat(many))
     };
     for (piece, rest) in [
         ("[", "x: "),
@@ -195,7 +196,6 @@ fn hostile_files_of_a_mebibyte_are_refused() {
         ("a, ", "needs: ["),
         ("\\n", "x: \""),
         ("a: 1\n    ", ""),
-        ("'${{ a }}', ", "with: ["),
         ("(", "if: "),
         ("${{ (", "if: "),
         ("a ", "b"),

@@ -40,8 +40,14 @@ pub(crate) fn refused(text: &str) -> String {
     show(&read(text).expect_err("this plan must be refused"))
 }
 
+/// Problems as people see them; how the expression parser words its complaint is its own business.
 pub(crate) fn show(problems: &[Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let worded = |p: &Problem| {
+        let message = p.message.split_once("cannot be read: ").filter(|_| p.code == "SM4110");
+        message.map_or_else(|| p.message.clone(), |(what, _)| format!("{what}cannot be read: …"))
+    };
+    let shown = |p: &Problem| Problem { message: worded(p), ..p.clone() }.to_string();
+    problems.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
 
 pub(crate) fn name(text: &str) -> StepName {

@@ -67,10 +67,7 @@ fn operations() {
     assert_in_order(&of(OperationFilter::default(), true), "operation_changed");
     let unknown = OperationFilter { unknown: true, ..OperationFilter::default() };
     assert_in_order(&of(unknown.clone(), true), "operation_unknown");
-    assert_in_order(
-        &of(OperationFilter { find: find.clone(), ..unknown.clone() }, true),
-        "operation_unknown",
-    );
+    assert_in_order(&of(OperationFilter { find: find.clone(), ..unknown }, true), "operation_unknown");
     let of_task = OperationFilter { task, ..OperationFilter::default() };
     assert_found(&of(of_task.clone(), true), "PRIMARY KEY (task=?)");
     assert_found(&of(OperationFilter { find: find.clone(), unknown: true, ..of_task }, true), "(task=?)");

@@ -54,6 +54,9 @@ pub(crate) trait Work: Send + 'static {
     }
 }
 
+/// Where a caller waits.
+pub(crate) type Reply<T> = oneshot::Receiver<Result<T, CommitError>>;
+
 /// A request with somebody who waits for the answer.
 pub(crate) struct Queued<W: Work> {
     work: W,
@@ -62,9 +65,9 @@ pub(crate) struct Queued<W: Work> {
 }
 
 impl<W: Work> Queued<W> {
-    pub(crate) fn new(work: W) -> (Box<dyn Job>, oneshot::Receiver<Result<W::Answer, CommitError>>) {
+    pub(crate) fn with(work: W) -> (Self, Reply<W::Answer>) {
         let (reply, answer) = oneshot::channel();
-        (Box::new(Self { work, applied: None, reply }), answer)
+        (Self { work, applied: None, reply }, answer)
     }
 }
 
@@ -134,7 +137,7 @@ pub(crate) enum End {
     /// Everybody has been told.
     Told,
     /// The connection is not to be trusted any more; nobody has been told.
-    Broken(Broken),
+    Broken(Box<Broken>),
 }
 
 /// A batch whose fate the reopened store decides.
@@ -143,6 +146,10 @@ pub(crate) struct Broken {
     pub(crate) error: Error,
     /// COMMIT was called, so the batch may be durable; the desk as it is then.
     pub(crate) attempted: Option<Desk>,
+}
+
+fn broken(jobs: Jobs, error: Error, attempted: Option<Desk>) -> End {
+    End::Broken(Box::new(Broken { jobs, error, attempted }))
 }
 
 /// Runs a batch up to its COMMIT.
@@ -163,7 +170,7 @@ pub(crate) fn run(sql: &mut Prepared<'_>, desk: &mut Desk, mut jobs: Jobs, now: 
                     refuse(jobs, &error::of(&error));
                     return End::Told;
                 }
-                Class::Broken => return End::Broken(Broken { jobs, error, attempted: None }),
+                Class::Broken => return broken(jobs, error, None),
             },
         }
     }
@@ -192,7 +199,7 @@ fn roll_back(sql: &mut Prepared<'_>, error: &Error) -> Class {
 fn discard(sql: &mut Prepared<'_>, jobs: Jobs) -> End {
     match sql.run("ROLLBACK", []) {
         Ok(_) => End::Durable(jobs),
-        Err(error) => End::Broken(Broken { jobs, error, attempted: None }),
+        Err(error) => broken(jobs, error, None),
     }
 }
 
@@ -205,7 +212,7 @@ fn commit(sql: &mut Prepared<'_>, desk: &mut Desk, mut draft: Desk, jobs: Jobs, 
                 refuse(jobs, &error::of(&error));
                 End::Told
             }
-            Class::Own | Class::Broken => End::Broken(Broken { jobs, error, attempted: None }),
+            Class::Own | Class::Broken => broken(jobs, error, None),
         };
     }
     points(&jobs, "submit.before_commit", "claim.before_commit", "turn.before_commit");
@@ -219,7 +226,7 @@ fn commit(sql: &mut Prepared<'_>, desk: &mut Desk, mut draft: Desk, jobs: Jobs, 
             refuse(jobs, &error::of(&error));
             End::Told
         }
-        Err(error) => End::Broken(Broken { jobs, error, attempted: Some(draft) }),
+        Err(error) => broken(jobs, error, Some(draft)),
     }
 }
 

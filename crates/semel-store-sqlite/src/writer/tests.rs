@@ -25,8 +25,8 @@ fn writer(dir: &tempfile::TempDir, busy_ms: u32) -> (Writer, Connection) {
 type Told = Result<(), CommitError>;
 
 fn request(name: &str) -> (Jobs, Answer<Told>) {
-    let (job, answer) = Queued::new(start(name));
-    (vec![job], answer)
+    let (job, answer) = Queued::with(start(name));
+    (vec![Box::new(job)], answer)
 }
 
 fn start(name: &str) -> impl Work<Answer = ()> + use<> {

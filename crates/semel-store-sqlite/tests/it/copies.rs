@@ -44,9 +44,13 @@ async fn a_copy_with_its_mark_is_held() {
     let other = home.dir.path().join("copy.db");
     copy(&home.path, &other);
     copy(&home.beside(".mark"), &home.dir.path().join("copy.db.mark"));
-    assert!(is_held(&home.at(other.clone())).await);
-    assert!(is_held(&home.at(other)).await, "and stays so");
-    assert!(!is_held(&home.open()).await, "the original goes on");
+    assert!(is_held(&home.at(&other)).await);
+    assert!(SqliteStore::open_read_only(&other).unwrap().info().held.is_some(), "readers are told too");
+    assert!(is_held(&home.at(&other)).await, "and stays so");
+    let store = home.open();
+    assert!(!is_held(&store).await, "the original goes on");
+    support::create(&store, 3).await.unwrap();
+    assert_eq!(SqliteStore::open_read_only(&home.path).unwrap().info().held, None);
 }
 
 #[tokio::test]
@@ -54,7 +58,7 @@ async fn a_copy_without_a_mark_is_held() {
     let home = home().await;
     let other = home.dir.path().join("copy.db");
     copy(&home.path, &other);
-    assert!(is_held(&home.at(other)).await);
+    assert!(is_held(&home.at(&other)).await);
     fs::remove_file(home.beside(".mark")).unwrap();
     assert!(is_held(&home.open()).await, "nobody can tell the original from a copy then");
 }
@@ -105,7 +109,7 @@ async fn a_file_that_was_moved_with_its_mark_is_the_store() {
     let other = home.dir.path().join("moved.db");
     fs::rename(&home.path, &other).unwrap();
     fs::rename(home.beside(".mark"), home.dir.path().join("moved.db.mark")).unwrap();
-    assert!(!is_held(&home.at(other)).await);
+    assert!(!is_held(&home.at(&other)).await);
 }
 
 #[tokio::test]
@@ -113,7 +117,7 @@ async fn an_adopted_store_is_free_after_its_last_task() {
     let home = home().await;
     let other = home.dir.path().join("copy.db");
     copy(&home.path, &other);
-    let store = home.at(other.clone());
+    let store = home.at(&other);
     let (epoch, copied_at) = (store.info().epoch, store.now().at);
     home.time.advance(5_000);
     let report = store.adopt("ann").await.unwrap();
@@ -122,7 +126,7 @@ async fn an_adopted_store_is_free_after_its_last_task() {
     adopt_task(&store, &report.tasks[0], &report).await;
     drop(store);
     // A crash on the way: adopting goes on where it stopped, under the same epoch.
-    let store = home.at(other.clone());
+    let store = home.at(&other);
     assert!(is_held(&store).await);
     let rest = store.adopt("ann").await.unwrap();
     assert_eq!((rest.epoch, &rest.tasks[..], rest.copied_at), (epoch + 1, &report.tasks[1..], copied_at));
@@ -132,7 +136,7 @@ async fn an_adopted_store_is_free_after_its_last_task() {
     let claims = store.claim(&session("s"), 9).await.unwrap();
     assert_eq!(claims.iter().map(|c| c.generation.epoch).collect::<Vec<_>>(), [epoch + 1; 2]);
     drop(store);
-    let store = home.at(other.clone());
+    let store = home.at(&other);
     assert!(!is_held(&store).await, "it has its own mark now");
     assert_eq!(store.adopt("ann").await.unwrap().tasks, [], "there is nothing to adopt");
     assert_eq!(verify::db(&other, &mut |_| {}).unwrap().problems, []);
@@ -149,7 +153,7 @@ async fn a_backup_is_made_while_work_goes_on_and_is_held() {
     assert!(store.backup(&to, &mut |_| {}).is_err(), "it overwrites nothing");
     support::create(&store, 3).await.unwrap();
     assert_eq!(verify::db(&to, &mut |_| {}).unwrap().problems, []);
-    let copy = home.at(to);
+    let copy = home.at(&to);
     assert!(is_held(&copy).await);
     assert!(copy.load(&support::task_id(3)).await.is_err(), "it is of its moment");
 }

@@ -23,7 +23,7 @@ async fn another_name_of_the_file_is_the_same_store() {
     let _store = home.open();
     let link = home.dir.path().join("other.db");
     std::os::unix::fs::symlink(&home.path, &link).unwrap();
-    let second = SqliteStore::open(&link, home.options.clone());
+    let second = SqliteStore::open(&link, home.options);
     assert!(matches!(second.err(), Some(StoreError::Owned(_))));
 }
 

@@ -16,7 +16,7 @@ use semel_kernel::{
 use semel_ports::{Authority, CommitError, Created, Creation, Due, Receipt, Store, StoreError, Turn};
 use semel_store_sqlite::{Options, SqliteStore, TimeSource};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -100,8 +100,8 @@ impl Home {
     }
 
     /// The same store elsewhere, under the same clocks.
-    pub(crate) fn at(&self, path: PathBuf) -> SqliteStore {
-        SqliteStore::open_with_clock(&path, self.options.clone(), self.time.clone()).unwrap()
+    pub(crate) fn at(&self, path: &Path) -> SqliteStore {
+        SqliteStore::open_with_clock(path, self.options.clone(), self.time.clone()).unwrap()
     }
 }
 

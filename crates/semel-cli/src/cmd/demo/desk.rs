@@ -39,7 +39,7 @@ impl Sink {
         BufReader::new(out).read_line(&mut line).await.map_err(|e| Fail::io("reading from a sink", &e))?;
         let ready = Json::parse(line.trim()).map_err(|e| broken(format!("the {kind} sink did not start: {e}")))?;
         let address = ready.get("address").and_then(Json::as_str).ok_or_else(|| broken("a sink without address"))?;
-        let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(|_: &str| None)), HttpOptions::default());
+        let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
         Ok(Self { address: format!("http://{address}"), child, http })
     }
 

@@ -27,7 +27,7 @@ async fn act(step: &str, desk: &str) -> Result<(), Fail> {
     if step != "create_ticket" {
         return Ok(());
     }
-    let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(|_: &str| None)), HttpOptions::default());
+    let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
     let request = HttpRequest {
         method: "POST".to_owned(),
         url: Template::text(format!("{desk}/tickets")),

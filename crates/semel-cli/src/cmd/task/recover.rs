@@ -24,7 +24,6 @@ use semel_kernel::{
     task::{Phase, Task},
     time::{Millis, Now},
 };
-use semel_ports::Store;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::broadcast::error::RecvError;
 

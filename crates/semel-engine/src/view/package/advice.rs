@@ -179,12 +179,12 @@ impl About<'_> {
         if !proven {
             return self.look_yourself();
         }
-        let act = format!(
-            "bring the target back, or answer `{} --skip`",
-            command::review("decide", &self.review.id)
-        );
+        let go_on = command::decide(&self.review.id, &Decision::GoOn);
+        let act = format!("bring the target back, then `{go_on}`");
         let why = "not one byte of any attempt was handed to a connection, so nothing happened";
-        Advice::new(act, why).unless("the work is no longer wanted: then answer `--abort`")
+        Advice::new(act, why)
+            .unless("the step is not needed: then answer `--skip`")
+            .unless("the work is no longer wanted: then answer `--abort`")
     }
 
     fn compensate(&self) -> Advice {

@@ -78,7 +78,7 @@ impl Package {
         let lines = vec![
             format!("task `{}`, client id `{}`", at.task, at.client_id),
             format!("plan {} `{}`", at.plan, at.plan_hash),
-            format!("version {}, {}, {} attempts made", at.version, at.phase.word(), at.attempts),
+            format!("version {}, {}, attempts made: {}", at.version, at.phase.word(), at.attempts),
             format!("generation {}, last owner {}", at.generation, at.session.as_deref().unwrap_or("none")),
             format!("pins: {}", if pins.is_empty() { "none" } else { &pins }),
             format!("steps: {}", steps.collect::<Vec<_>>().join(", ")),
@@ -144,7 +144,7 @@ fn operation(op: &OperationEntry) -> String {
     let guarantee = op.guarantee.map_or("?", semel_kernel::terms::Guarantee::word);
     let request = op.request.iter().map(|line| format!("\n  - `{}`", cut(line))).collect::<String>();
     format!(
-        "`{}` {} {}, {}, {} attempts\n  - tool {} (contract `{contract}`), {guarantee}\n  - key `{}` (epoch {})\n  - \
+        "`{}` {} {}, {}, attempts: {}\n  - tool {} (contract `{contract}`), {guarantee}\n  - key `{}` (epoch {})\n  - \
          request hash `{}`{request}",
         op.id,
         op.rail,

@@ -13,7 +13,7 @@ use semel_kernel::{
     input::Input,
     operation::{Attempt, AttemptState, Judgement, Operation},
     outcome::{Finding, Outcome, Source, UnknownCause},
-    review::Decision,
+    review::{Decision, Review, ReviewCause},
     step::{Step, StepState},
     task::Task,
     terms::Terms,
@@ -30,11 +30,20 @@ pub(super) fn clause(task: &Task, op: &Operation, now: Now) -> Clause {
     }
     let state = step.state.word();
     if let Some(review) = step.review.as_ref().and_then(|id| task.review(id)) {
-        let known = format!("{known}; {}", review.cause.words());
+        let known = because(known, review);
         return Clause::new(state, known, person_decides(review)).with(review_commands(review));
     }
     let next = outlook::of_step(task, task, &op.step, now);
     Clause::new(state, known, format!("Semel {}", next.text)).with(commands(task, op, now))
+}
+
+/// The cause of a review beside what is known, unless that says it already.
+fn because(known: String, review: &Review) -> String {
+    if review.cause == ReviewCause::Contradiction {
+        known
+    } else {
+        format!("{known}; {}", review.cause.words())
+    }
 }
 
 /// How we know, for every state that an operation can be in.
@@ -78,7 +87,8 @@ fn written_off(task: &Task, step: &Step, op: &Operation) -> String {
         |d| format!("{} wrote it off ({})", d.actor, clean(&d.reason)),
     );
     let n = op.attempts.iter().filter(|a| a.is_open()).count();
-    format!("{by}, and {n} attempts of it stay without proof for ever")
+    let stay = if n == 1 { "attempt of it stays" } else { "attempts of it stay" };
+    format!("{by}, and {n} {stay} without proof for ever")
 }
 
 fn committed(step: &Step, op: &Operation, now: Now) -> String {

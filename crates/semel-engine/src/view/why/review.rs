@@ -1,6 +1,6 @@
 //! Sentences about a review.
 
-use super::{Clause, Why, recorded};
+use super::{Clause, Why};
 use crate::view::{
     act::{clean, settled},
     clock::when,

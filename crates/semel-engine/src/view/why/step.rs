@@ -86,8 +86,6 @@ fn of_items<'a>(task: &Task, items: impl Iterator<Item = &'a Step>) -> String {
         unknown += u32::from(Task::is_unknown(item));
     }
     let going = all.saturating_sub(settled).saturating_sub(review);
-    let rest = if task.is_stopped() { "are held" } else { "go on" };
-    format!(
-        "{settled} of its {all} items are settled, {review} wait for a person, {unknown} are unknown, and {going} {rest}"
-    )
+    let rest = if task.is_stopped() { "held" } else { "going on" };
+    format!("its {all} items: {settled} settled, {going} {rest}, {review} in review, {unknown} unknown")
 }

@@ -23,6 +23,7 @@ pub(super) fn clause(task: &Task, now: Now) -> Why {
 fn ended(task: &Task, end: &End, now: Now) -> Clause {
     let count = task.order.len();
     let known = match end.phase {
+        Phase::Completed if count == 1 => "its one step is settled and did not fail".to_owned(),
         Phase::Completed => format!("all {count} steps are settled and none failed"),
         Phase::Failed => failed(task, end),
         Phase::Cancelled => cancelled(task),
