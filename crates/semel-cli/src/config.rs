@@ -1,6 +1,10 @@
 //! Settings: defaults, then `semel.toml` beside the work, then the environment, then options. Each knows its origin.
 
-use crate::{fail::{Exit, Fail}, low::Global, secrets::variable};
+use crate::{
+    fail::{Exit, Fail},
+    low::Global,
+    secrets::variable,
+};
 use semel_engine::engine::Options;
 use semel_kernel::limit;
 use serde::{Deserialize, Serialize};
@@ -83,8 +87,15 @@ fn read(path: &Path) -> Result<File, Fail> {
     }
 }
 
-fn settings(store: &Layered, tenant: &Layered, actor: &Layered, slots: &Layered, options: &Options) -> Vec<Setting> {
-    let set = |name, (value, origin): &Layered, meaning| Setting { name, value: value.clone(), origin, meaning };
+fn settings(
+    store: &Layered,
+    tenant: &Layered,
+    actor: &Layered,
+    slots: &Layered,
+    options: &Options,
+) -> Vec<Setting> {
+    let set =
+        |name, (value, origin): &Layered, meaning| Setting { name, value: value.clone(), origin, meaning };
     let fixed = |name, value: String, meaning| Setting { name, value, origin: "default", meaning };
     let ms = |n: i64| format!("{n} ms");
     vec![
@@ -95,16 +106,32 @@ fn settings(store: &Layered, tenant: &Layered, actor: &Layered, slots: &Layered,
         fixed("lease", ms(options.lease_ms), "how long a silent session owns its tasks"),
         fixed("renew", ms(options.renew_ms), "pause between two renewals of the lease"),
         fixed("margin", ms(options.margin_ms), "by which the lease is taken to end earlier"),
-        fixed("send_by", ms(limit::SEND_WITHIN_MS), "after STARTED, the first byte leaves within this time or never"),
+        fixed(
+            "send_by",
+            ms(limit::SEND_WITHIN_MS),
+            "after STARTED, the first byte leaves within this time or never",
+        ),
         fixed("timeout", ms(limit::TIMEOUT_MS), "of one attempt; a contract may say otherwise"),
-        fixed("settle", ms(limit::DEFAULT_SETTLE_MS), "before `it did not` is believed, where a contract says nothing"),
+        fixed(
+            "settle",
+            ms(limit::DEFAULT_SETTLE_MS),
+            "before `it did not` is believed, where a contract says nothing",
+        ),
         fixed("clock_error", ms(limit::CLOCK_ERROR_MS), "by which two clocks may differ"),
-        fixed("claims", limit::CLAIMS_WITHOUT_PROGRESS.to_string(), "take-ups without progress, then a person is asked"),
+        fixed(
+            "claims",
+            limit::CLAIMS_WITHOUT_PROGRESS.to_string(),
+            "take-ups without progress, then a person is asked",
+        ),
         fixed("checkpoint", limit::CHECKPOINT_TURNS.to_string(), "turns between two checkpoints"),
         fixed("plan steps", limit::PLAN_STEPS.to_string(), "at most, in one plan"),
         fixed("plan bytes", limit::PLAN_BYTES.to_string(), "at most, of one plan file"),
         fixed("arguments", limit::ARGUMENT_BYTES.to_string(), "bytes at most, of one step"),
-        fixed("inline", limit::INLINE_BYTES.to_string(), "bytes of a result kept in the event; larger ones become artifacts"),
+        fixed(
+            "inline",
+            limit::INLINE_BYTES.to_string(),
+            "bytes of a result kept in the event; larger ones become artifacts",
+        ),
         fixed("response", limit::RESPONSE_BYTES.to_string(), "bytes read of one answer"),
         fixed("each", limit::EACH_ITEMS.to_string(), "items at most"),
     ]

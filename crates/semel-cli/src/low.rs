@@ -117,7 +117,7 @@ pub(crate) struct Init {
 pub(crate) struct Run {
     /// The plan file
     pub(crate) plan: PathBuf,
-    /// An input, NAME=VALUE; VALUE is JSON if it reads as JSON, else text
+    /// An input, NAME=VALUE; VALUE is text where the plan wants text, else JSON
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     pub(crate) input: Vec<String>,
     /// Inputs as a JSON object from a file, or - for stdin

@@ -54,7 +54,8 @@ pub(crate) async fn own_as(
     let secrets = Arc::new(EnvFileSecrets::new(Box::new(variable)));
     let http = HttpConnector::new(secrets, HttpOptions { crash: chaos::point, ..HttpOptions::default() });
     let engine =
-        Engine::start(narrow(store.clone()), Arc::new(http), Arc::new(OsEntropy), config.options.clone()).await?;
+        Engine::start(narrow(store.clone()), Arc::new(http), Arc::new(OsEntropy), config.options.clone())
+            .await?;
     let door_path = door::path_of(&config.store);
     Ok(Owner { store, engine, door: None, door_path })
 }
@@ -87,7 +88,12 @@ fn arm(path: &Path, store: &SqliteStore) -> Result<(), Fail> {
     let Some(text) = variable("SEMEL_CHAOS") else { return Ok(()) };
     if !is_sandbox(path, store) {
         let next = "make a sandbox: `semel db create --sandbox --store FILE`";
-        return Err(Fail::new(Exit::NotAllowed, "SM1013", "SEMEL_CHAOS is set, but this store is not a sandbox", next));
+        return Err(Fail::new(
+            Exit::NotAllowed,
+            "SM1013",
+            "SEMEL_CHAOS is set, but this store is not a sandbox",
+            next,
+        ));
     }
     chaos::arm(&text).map_err(|e| Fail::new(Exit::Usage, "SM1013", e, "name one of the crash points"))
 }

@@ -16,7 +16,11 @@
 //!
 //! ¹ once the earlier attempt is dead, unless the target's deduplication is graded atomic ² up to `retry.max`
 //!
-//! Invariant: a resend is a new act; it never happens while the task is paused, cancelling or held.
+//! Before any row, a person's *wait until* is obeyed; before a first send and a retry, another version of the same
+//! intent must be out of the way. The table as it is computed lies in `docs/generated/transitions.md`.
+//!
+//! Invariant: a resend is a new act; it never happens while the task is paused, cancelling or held. Then the target is
+//! asked as long as there is something to ask, and after that a person, unless the task is only paused.
 
 mod probe;
 mod send;

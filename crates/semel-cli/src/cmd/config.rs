@@ -10,9 +10,10 @@ pub(crate) fn show(config: &Config, ui: Ui) -> Result<Exit, Fail> {
     ui.show(&serde_json::json!({"v": 1, "settings": config.settings}), || {
         table(
             ["SETTING", "VALUE", "FROM", "MEANING"],
-            config.settings.iter().map(|s| {
-                [s.name.to_owned(), s.value.clone(), s.origin.to_owned(), s.meaning.to_owned()]
-            }),
+            config
+                .settings
+                .iter()
+                .map(|s| [s.name.to_owned(), s.value.clone(), s.origin.to_owned(), s.meaning.to_owned()]),
         )
     });
     Ok(Exit::Done)

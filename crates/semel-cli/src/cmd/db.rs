@@ -53,8 +53,7 @@ pub(crate) fn in_the_way(path: &Path, next: &str) -> Fail {
 }
 
 /// A check of the store's file.
-pub(crate) type Check =
-    fn(&Path, &mut dyn FnMut(verify::Progress)) -> Result<verify::Report, StoreError>;
+pub(crate) type Check = fn(&Path, &mut dyn FnMut(verify::Progress)) -> Result<verify::Report, StoreError>;
 
 /// Runs a check with a bar; what is wrong is told, and the exit says so.
 pub(crate) fn check(config: &Config, ui: Ui, check: Check) -> Result<Exit, Fail> {
@@ -107,12 +106,18 @@ fn back_up(config: &Config, to: &Path, ui: Ui) -> Result<Exit, Fail> {
     })?;
     bar.finish_and_clear();
     let json = serde_json::json!({"v": 1, "from": config.store, "to": to, "pages": pages});
-    ui.show(&json, || format!("{} is a copy of {} as it was at one moment", to.display(), config.store.display()));
+    ui.show(&json, || {
+        format!("{} is a copy of {} as it was at one moment", to.display(), config.store.display())
+    });
     Ok(Exit::Done)
 }
 
 fn restore(config: &Config, from: &Path, force: bool, ui: Ui) -> Result<Exit, Fail> {
     let path = &config.store;
+    if !from.exists() {
+        let message = format!("there is no backup at {}", from.display());
+        return Err(Fail::new(Exit::Store, "SM2010", message, "name the file that `semel db backup` wrote"));
+    }
     if path.exists() && !force {
         return Err(in_the_way(path, "add --force to replace it"));
     }
@@ -120,7 +125,9 @@ fn restore(config: &Config, from: &Path, force: bool, ui: Ui) -> Result<Exit, Fa
     backup::restore(from, path, force, &mut |p| advance(&bar, p.done, p.total))?;
     bar.finish_and_clear();
     let json = serde_json::json!({"v": 1, "store": path, "from": from, "held": true});
-    ui.show(&json, || format!("{} is in place, and held: nothing is sent until it is adopted", path.display()));
+    ui.show(&json, || {
+        format!("{} is in place, and held: nothing is sent until it is adopted", path.display())
+    });
     ui.say("next: semel db adopt");
     Ok(Exit::Done)
 }

@@ -62,7 +62,12 @@ impl Score {
     fn print(&self, ui: Ui) {
         let n = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |n| n.to_string());
         ui.data("Counted at the sinks, not by us:");
-        ui.data(&format!("  usual agent {}   Semel by key {}   Semel by probe {}", n(self.usual), n(self.key), n(self.probe)));
+        ui.data(&format!(
+            "  usual agent {}   Semel by key {}   Semel by probe {}",
+            n(self.usual),
+            n(self.key),
+            n(self.probe)
+        ));
         if let Some((sent, asked)) = self.sms {
             let asked = if asked { "a person was asked" } else { "NOBODY WAS ASKED" };
             ui.data(&format!("  unknowable: {sent} message sent, none sent again, {asked}"));

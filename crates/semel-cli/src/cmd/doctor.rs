@@ -140,7 +140,9 @@ async fn unknown(store: &dyn Store) -> Check {
     let oldest = rows.iter().map(|r| r.changed_at).min().map_or_else(String::new, |at| time::ago(at, now));
     match (rows.len(), old) {
         (0, _) => Check::ok("unknown", "no operation is in doubt"),
-        (n, 0) => Check::ok("unknown", format!("{n} in doubt, the oldest for {oldest}; they are being settled")),
+        (n, 0) => {
+            Check::ok("unknown", format!("{n} in doubt, the oldest for {oldest}; they are being settled"))
+        }
         (n, old) => {
             let text = format!("{old} of {n} in doubt for more than 10 min, the oldest for {oldest}");
             Check::warn("unknown", text, "semel op list --unknown")

@@ -21,7 +21,10 @@ fn list(ui: Ui) -> Exit {
     let all: Vec<_> =
         PAGES.iter().map(|(code, page)| serde_json::json!({"code": code, "title": title(page)})).collect();
     ui.show(&serde_json::json!({"v": 1, "codes": all}), || {
-        table(["CODE", "TITLE"], PAGES.iter().map(|(code, page)| [(*code).to_owned(), title(page).to_owned()]))
+        table(
+            ["CODE", "TITLE"],
+            PAGES.iter().map(|(code, page)| [(*code).to_owned(), title(page).to_owned()]),
+        )
     });
     Exit::Done
 }

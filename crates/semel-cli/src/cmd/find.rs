@@ -39,7 +39,10 @@ pub(crate) async fn any(config: &Config, store: &dyn Store, text: &str) -> Resul
     if !found.is_empty() {
         return one(text, "task or review", found);
     }
-    operation(store, text).await.map(|(task, op)| Found::Operation(task, op))
+    match operation(store, text).await {
+        Err(fail) if fail.code == "SM1001" => Err(none(text, "task, operation or review")),
+        found => found.map(|(task, op)| Found::Operation(task, op)),
+    }
 }
 
 /// The task of that id, prefix or client id.

@@ -154,7 +154,8 @@ pub(crate) struct StepReport<'a> {
 /// Says how it came out, and with which exit code.
 pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Result<Exit, Fail> {
     let task = store.load(&watched.task).await.and_then(Loaded::into_task)?;
-    let exit = watched.early.filter(|_| !stands_still(oblige::phase(&task))).unwrap_or_else(|| exit_of(&task));
+    let exit =
+        watched.early.filter(|_| !stands_still(oblige::phase(&task))).unwrap_or_else(|| exit_of(&task));
     if ui.json {
         ui.print_json(&report_json(&task, exit));
         return Ok(exit);

@@ -109,7 +109,8 @@ mod tests {
             let dir = tempfile::tempdir().expect("a folder");
             let ui = Ui { json: false, quiet: true };
             run(&args(dir.path(), class), ui).expect("written");
-            let plan = PlanDoc::read(&dir.path().join("plan.yaml")).unwrap_or_else(|p| panic!("{class}: {p:#?}"));
+            let plan =
+                PlanDoc::read(&dir.path().join("plan.yaml")).unwrap_or_else(|p| panic!("{class}: {p:#?}"));
             assert_eq!(plan.warnings, [], "{class}");
             for (kind, file) in [("plan", "plan.yaml"), ("contract", "contracts/tool.yaml")] {
                 assert_eq!(violations(kind, &dir.path().join(file)), Vec::<String>::new(), "{class} {file}");
@@ -132,7 +133,8 @@ mod tests {
     fn the_schemas_refuse_unknown_keys() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("x.yaml");
-        std::fs::write(&file, "tool: t\nhttp: { method: GET, url: \"http://x\" }\nefect: none\n").expect("written");
+        std::fs::write(&file, "tool: t\nhttp: { method: GET, url: \"http://x\" }\nefect: none\n")
+            .expect("written");
         assert_eq!(violations("contract", &file).len(), 1);
     }
 

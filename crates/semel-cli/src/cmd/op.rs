@@ -11,7 +11,7 @@ use crate::{
     ui::{self, Ui},
     wire,
 };
-use semel_engine::command::Command;
+use semel_engine::{command::Command, view::clock::when};
 use semel_kernel::{
     id::{OperationId, TaskId},
     json::Json,
@@ -54,8 +54,26 @@ async fn settle(config: &Config, id: &str, decision: Decision, reason: String, u
     let (task, op) = named(config, id).await?;
     let actor = config.actor.clone();
     let command = Command::Settle { task: task.clone(), op: op.clone(), decision, actor, reason };
-    wire::command(config, command).await.and_then(task::done)?;
+    if let Err(fail) = wire::command(config, command).await.and_then(task::done) {
+        return Err(dated(config, &task, &op, fail).await);
+    }
     afterwards(config, &task, &op, ui).await
+}
+
+/// *It did not* was refused because it is too early: says from which moment on it is believed.
+pub(crate) async fn dated(config: &Config, id: &TaskId, op: &OperationId, fail: Fail) -> Fail {
+    if fail.code != "SM1004" {
+        return fail;
+    }
+    let Ok(store) = wire::read(config).await else { return fail };
+    let Ok(task) = load(store.as_ref(), id).await else { return fail };
+    let found = task.operations.get(op);
+    let Some((op, terms)) = found.and_then(|op| Some((op, task.terms(&op.planned)?))) else { return fail };
+    let now = store.now();
+    let from = when(op.settled_at(terms, now), now);
+    let message =
+        format!("`it did not` is not believed before {from}: an earlier request may still be on its way");
+    Fail { message, next: "look at the target again then; if it did happen, say so now".to_owned(), ..fail }
 }
 
 async fn named(config: &Config, id: &str) -> Result<(TaskId, OperationId), Fail> {

@@ -93,7 +93,8 @@ pub(crate) const SCHEMAS: [(&str, &str); 2] = [
 
 fn schema(kind: &str, ui: Ui) -> Result<Exit, Fail> {
     let found = SCHEMAS.iter().find(|(name, _)| *name == kind);
-    let (_, text) = found.ok_or_else(|| usage(format!("there is no schema `{kind}`"), "use plan or contract"))?;
+    let (_, text) =
+        found.ok_or_else(|| usage(format!("there is no schema `{kind}`"), "use plan or contract"))?;
     ui.data(text.trim_end());
     Ok(Exit::Done)
 }

@@ -22,7 +22,7 @@ use std::{io::Read as _, path::Path, sync::Arc, time::Duration};
 pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit, Fail> {
     let plan = Arc::new(PlanDoc::read(&args.plan).map_err(Fail::problems)?);
     ui.warnings(&plan.warnings);
-    let inputs = plan.inputs(&given(args)?).map_err(Fail::problems)?;
+    let inputs = plan.inputs(&given(args, &plan)?).map_err(Fail::problems)?;
     let timeout = args.timeout.as_deref().map(duration).transpose()?;
     if args.detach || wire::has_owner(config).await {
         return by_owner(config, args, &plan, inputs, timeout, ui).await;
@@ -64,7 +64,8 @@ fn announce(submitted: &Submitted, ui: Ui) -> TaskId {
 }
 
 fn request(config: &Config, args: &low::Run, plan: Arc<PlanDoc>, inputs: Json) -> Result<Request, Fail> {
-    let usage = |e: semel_kernel::id::BadId| Fail::new(Exit::Usage, "SM1008", e.to_string(), "choose another id");
+    let usage =
+        |e: semel_kernel::id::BadId| Fail::new(Exit::Usage, "SM1008", e.to_string(), "choose another id");
     let client_id = args.id.as_deref().map(ClientId::parse).transpose().map_err(usage)?;
     let tenant = Tenant::parse(&config.tenant).map_err(usage)?;
     Ok(Request { plan, inputs, tenant, client_id, new_intent: args.new_intent })
@@ -89,7 +90,14 @@ async fn by_owner(
     let submitted = match wire::submit(config, command).await? {
         Reply::Created { task } => Submitted::Created(task),
         Reply::Attached { task, .. } => Submitted::Attached(task),
-        other => return Err(Fail::new(Exit::Store, "SM2011", format!("unexpected answer {other:?}"), "use one version")),
+        other => {
+            return Err(Fail::new(
+                Exit::Store,
+                "SM2011",
+                format!("unexpected answer {other:?}"),
+                "use one version",
+            ));
+        }
     };
     let task = announce(&submitted, ui);
     let store = wire::read(config).await?;
@@ -102,7 +110,7 @@ async fn by_owner(
 }
 
 /// Inputs from `--inputs` and `--input`, the latter winning.
-pub(crate) fn given(args: &low::Run) -> Result<Json, Fail> {
+pub(crate) fn given(args: &low::Run, plan: &PlanDoc) -> Result<Json, Fail> {
     let mut all = match &args.inputs {
         Some(path) => match parse(&read(path)?)? {
             Json::Obj(map) => map,
@@ -111,11 +119,19 @@ pub(crate) fn given(args: &low::Run) -> Result<Json, Fail> {
         None => std::collections::BTreeMap::new(),
     };
     for pair in &args.input {
-        let (name, value) = pair.split_once('=').ok_or_else(|| usage(format!("`{pair}` is not NAME=VALUE")))?;
-        let value = Json::parse(value).unwrap_or_else(|_| Json::str(value));
-        all.insert(name.to_owned(), value);
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| usage(format!("`{pair}` is not NAME=VALUE")))?;
+        all.insert(name.to_owned(), typed(plan, name, value));
     }
     Ok(Json::Obj(all))
+}
+
+/// What is typed for a text is a text, even if it looks like a number; anything else is JSON where it reads as JSON.
+fn typed(plan: &PlanDoc, name: &str, value: &str) -> Json {
+    let declared = plan.document.at(&["inputs", name, "type"]).and_then(Json::as_str);
+    let read = Json::parse(value).ok();
+    let fits = declared != Some("string") || read.as_ref().is_some_and(|json| json.as_str().is_some());
+    read.filter(|_| fits).unwrap_or_else(|| Json::str(value))
 }
 
 pub(crate) fn parse(text: &str) -> Result<Json, Fail> {

@@ -9,6 +9,9 @@ use semel_sinks::{SinkError, SinkKind, serve};
 
 /// Serves until killed; says on stdout, in one line, where it listens.
 pub(crate) async fn run(args: &low::Sink, ui: Ui) -> Result<Exit, Fail> {
+    if let Some(desk) = args.desk.as_deref().filter(|_| args.kind == "usual-agent") {
+        return super::demo::usual_agent(&args.db, desk).await;
+    }
     let kind: SinkKind = args.kind.parse().map_err(|e| refused(&e))?;
     let ready = |address| {
         ui.data(&serde_json::json!({"kind": kind.name(), "address": address}).to_string());

@@ -44,5 +44,10 @@ pub(crate) async fn load(store: &dyn Store, task: &TaskId) -> Result<Task, Fail>
 
 /// The table names it and the task's history does not; the two were read at different moments.
 pub(crate) fn gone(id: &str) -> Fail {
-    Fail::new(Exit::Verification, "SM9002", format!("`{id}` is not in its task's history"), "run `semel db verify`")
+    Fail::new(
+        Exit::Verification,
+        "SM9002",
+        format!("`{id}` is not in its task's history"),
+        "run `semel db verify`",
+    )
 }

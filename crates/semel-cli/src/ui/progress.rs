@@ -5,7 +5,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar over `total` things.
 pub(crate) fn bar(ui: Ui, total: u64, what: &str) -> ProgressBar {
-    let target = if ui.quiet || ui.json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let target =
+        if ui.quiet || ui.json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(total), target);
     let template = "{msg} {pos}/{len} [{bar:30}] {per_sec} eta {eta}";
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_whatever_the_cells_are_coloured() {
-        let rows = [["\u{1b}[32mCOMMITTED\u{1b}[0m".to_owned(), "x".to_owned()], ["●".to_owned(), "y".to_owned()]];
+        let rows =
+            [["\u{1b}[32mCOMMITTED\u{1b}[0m".to_owned(), "x".to_owned()], ["●".to_owned(), "y".to_owned()]];
         let text = table(["STATE", "NOTE"], rows);
         let plain: Vec<String> = text.lines().map(|l| console::strip_ansi_codes(l).into_owned()).collect();
         assert_eq!(plain, ["STATE      NOTE", "COMMITTED  x", "●          y"]);

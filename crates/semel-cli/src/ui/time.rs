@@ -4,7 +4,8 @@ use semel_kernel::time::Millis;
 
 /// RFC 3339 in UTC, to the second.
 pub(crate) fn moment(at: Millis) -> String {
-    jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.to_string(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    jiff::Timestamp::from_millisecond(at.0)
+        .map_or_else(|_| at.to_string(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 /// `850 ms`, `12 s`, `4 m 10 s`, `3 h 2 m`, `5 d 1 h`.

@@ -95,7 +95,10 @@ fn check_provable(kind: &str, plan: &str, point: &str) {
     assert_eq!(ran.code, Some(0), "{point}: {}{}", ran.out, ran.err);
     assert_eq!(world.sink.effects(), 1, "{point}");
     let posts = world.sink.posts();
-    assert!(posts.windows(2).all(|w| w[0] == w[1]), "{point}: a resend changed its key or its bytes: {posts:?}");
+    assert!(
+        posts.windows(2).all(|w| w[0] == w[1]),
+        "{point}: a resend changed its key or its bytes: {posts:?}"
+    );
     world.verify();
 }
 

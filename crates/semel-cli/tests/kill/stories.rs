@@ -132,13 +132,15 @@ fn s20_same_id_with_other_inputs_is_a_conflict() {
 fn s21_twenty_submits_with_one_id_make_one_ticket() {
     let world = world("tickets", KEYED);
     let mut owner = world.spawn(&["worker"]);
-    let wait_for_door = || (0..200).any(|_| {
-        let ready = world.dir.path().join("semel.db.sock").exists();
-        if !ready {
-            drop(std::process::Command::new("sleep").arg("0.05").status());
-        }
-        ready
-    });
+    let wait_for_door = || {
+        (0..200).any(|_| {
+            let ready = world.dir.path().join("semel.db.sock").exists();
+            if !ready {
+                drop(std::process::Command::new("sleep").arg("0.05").status());
+            }
+            ready
+        })
+    };
     assert!(wait_for_door(), "the owner opens its door");
     let runs: Vec<_> = (0..20).map(|_| world.spawn(&["run", "plan.yaml", "--json", "--id", "1"])).collect();
     for mut run in runs {
@@ -230,7 +232,8 @@ fn a_person_settles_a_blind_unknown() {
     assert_eq!(too_early.code, Some(4), "{}{}", too_early.out, too_early.err);
     let stale = world.run(&["review", "decide", &id, "--happened", "--ref", "sms-77", "--page", "1"], None);
     assert_eq!(stale.code, Some(6), "{}{}", stale.out, stale.err);
-    let decided = world.run(&["review", "decide", &id, "--happened", "--ref", "sms-77", "--reason", "seen"], None);
+    let decided =
+        world.run(&["review", "decide", &id, "--happened", "--ref", "sms-77", "--reason", "seen"], None);
     assert_eq!(decided.code, Some(0), "{}{}", decided.out, decided.err);
     let ran = world.run(&RUN, None);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);

@@ -44,7 +44,8 @@ impl Ran {
     }
 
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("not JSON ({e}): {}\n{}", self.out, self.err))
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|e| panic!("not JSON ({e}): {}\n{}", self.out, self.err))
     }
 }
 
@@ -159,7 +160,9 @@ impl Sink {
     pub fn posts(&self) -> Vec<(String, String)> {
         let count = self.count();
         let log = count["requests_log"].as_array().unwrap();
-        let posts = log.iter().filter(|r| r["method"] == "POST" || (r["method"] == "PUT" && r["path"] != "/_control"));
+        let posts = log
+            .iter()
+            .filter(|r| r["method"] == "POST" || (r["method"] == "PUT" && r["path"] != "/_control"));
         posts.map(|r| (r["key"].to_string(), r["body_sha256"].to_string())).collect()
     }
 }

@@ -133,9 +133,9 @@ struct ResettingClock {
     reset: Mutex<(mpsc::Sender<()>, mpsc::Receiver<()>)>,
 }
 
-/// A second send looks at its entry, before it asks for a connection, in the pool, and then right before its first
-/// byte: the last moment there is.
-const FIRST_BYTE: usize = 4;
+/// A second send looks at its entry, before it asks for a connection, in the pool, for its time-out, and then right
+/// before its first byte: the last moment there is.
+const FIRST_BYTE: usize = 5;
 
 impl BootClock for ResettingClock {
     fn ms(&self) -> i64 {

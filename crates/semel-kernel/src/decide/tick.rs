@@ -115,11 +115,7 @@ impl Draft {
             .open_reviews()
             .filter_map(|r| moot(&self.task, r).map(|decision| (r.id.clone(), decision)))
             .collect();
-        for (review, decision) in moot {
-            let reason = match decision {
-                Decision::Abort => "the task is being cancelled",
-                _ => "the outcome is proven now",
-            };
+        for (review, (decision, reason)) in moot {
             let (actor, reason) = ("semel".into(), reason.into());
             self.record(Event::ReviewDecided { review, decision, actor, reason }, ctx)?;
         }
@@ -278,13 +274,15 @@ fn is_due(act: &Act) -> bool {
     matches!(act, Act::Begin { .. } | Act::Precheck)
 }
 
-/// The decision that closes a review by itself, if nobody needs to answer it.
-fn moot(task: &Task, review: &Review) -> Option<Decision> {
-    let cancelling = task.cancelling.is_some().then_some(Decision::Abort);
+/// The decision that closes a review by itself, and why, if nobody needs to answer it.
+fn moot(task: &Task, review: &Review) -> Option<(Decision, &'static str)> {
+    let cancelling = task.cancelling.is_some().then_some((Decision::Abort, "the task is being cancelled"));
     let Some(step) = &review.step else { return cancelling };
     let op = task.steps.get(step).and_then(|s| task.operation_of(s))?;
     match op.judge() {
-        Judgement::NotApplied { .. } if review.cause != ReviewCause::Offline => Some(Decision::GoOn),
+        Judgement::NotApplied { .. } if review.cause != ReviewCause::Offline => {
+            Some((Decision::GoOn, "the outcome is proven now"))
+        }
         Judgement::NotApplied { .. } | Judgement::Unsent => cancelling,
         Judgement::InFlight
         | Judgement::Applied

@@ -33,15 +33,14 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
         }
         Event::ProbeAnswered { op, asked_at, finding, settled, .. } => {
             let closed = task.operations.get(op).is_some_and(|o| task.is_closed(o));
-            let moot = closed && task.operations.get(op).is_some_and(|o| task.changes_nothing(o));
+            let reads = task.operations.get(op).is_some_and(|o| task.changes_nothing(o));
             let found = operation_mut(task, op)?;
             asked(found, *asked_at, finding);
-            match finding {
-                Finding::Applied { .. } if closed => {
-                    let late = "a look-up found it after its record was closed";
-                    found.contradiction = (!moot).then(|| late.to_string());
-                }
-                _ => probed(found, finding, *settled, at),
+            if closed && matches!(finding, Finding::Applied { .. }) {
+                let late = "a look-up found it after its record was closed";
+                found.contradiction = (!reads).then(|| late.to_string());
+            } else {
+                probed(found, finding, *settled, at);
             }
             op
         }

@@ -401,6 +401,13 @@ fn queryable_absent_counts_only_when_asked_after_the_settled_moment() {
 }
 
 #[test]
+fn absent_is_no_proof_while_the_attempt_counts_as_in_flight() {
+    let mut story = Story::one(probed(Effect::Queryable));
+    story.begin("a").at(SETTLED).probe("a", Finding::Absent).expect_judged("a", Judgement::Unknown);
+    story.at(SETTLED + 1).probe("a", Finding::Absent).expect_begin("a", Why::Retry);
+}
+
+#[test]
 fn queryable_absent_early_is_asked_again_and_once_more_when_settled() {
     let mut story = Story::lost(probed(Effect::Queryable));
     let mut asked = Vec::new();

@@ -1,14 +1,19 @@
-//! Real processes, killed: this binary runs itself as the owner and is killed in the middle of its work.
+//! Real processes: this binary runs itself as the owner, which is killed in the middle of its work, or may not write
+//! any further.
 
 use crate::support::{self, Home, session};
-use semel_ports::{Page, Store, TaskFilter};
+use semel_ports::{Artifact, CommitError, Page, Store, StoreError, TaskFilter};
 use semel_store_sqlite::{Options, SqliteStore, set_crash_hook, verify};
 use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
+use tokio::task::JoinSet;
 
 const STORE: &str = "SEMEL_TEST_STORE";
 const POINT: &str = "SEMEL_TEST_POINT";
@@ -122,5 +127,61 @@ async fn a_death_at_every_named_point_loses_nothing() {
         let submitted = acked.iter().filter(|(_, turn)| turn == "-").count();
         let more = usize::from(point == "submit.after_commit");
         assert_eq!(tasks.len(), submitted + more, "{point}");
+    }
+}
+
+/// Not a test: the process that may not write beyond a size; the writes of SQLite really fail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it is run by the tests of this file"]
+async fn owner_that_cannot_write() {
+    let Some(path) = told(STORE) else { return };
+    let store = Arc::new(SqliteStore::open(Path::new(&path), Options::default()).unwrap());
+    for round in 0..200 {
+        let mut waiting = JoinSet::new();
+        for n in 0..8 {
+            let (store, n) = (Arc::clone(&store), round * 8 + n);
+            waiting.spawn(async move {
+                let mut creation = support::creation(&store, n);
+                creation.turn.artifacts.push(Artifact::of(n.to_le_bytes().repeat(500)));
+                (n, store.create(creation).await)
+            });
+        }
+        for (n, answer) in waiting.join_all().await {
+            match answer {
+                Ok(_) => say(&support::task_id(n), "-"),
+                Err(CommitError::Store(error)) => say(&support::task_id(n), error.code()),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn writes_that_fail_lose_nothing_that_was_acknowledged() {
+    for blocks in [400, 700, 1_500] {
+        let home = Home::new();
+        drop(SqliteStore::open(&home.path, Options::default()).unwrap());
+        let me = std::env::current_exe().unwrap();
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &script])
+            .arg(me)
+            .args(["--exact", "kill::owner_that_cannot_write", "--ignored", "--nocapture"])
+            .env(STORE, &home.path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let told: Vec<_> = acks(&mut child).collect();
+        child.wait().unwrap();
+        let (acked, refused): (Vec<_>, Vec<_>) = told.into_iter().partition(|(_, said)| said == "-");
+        assert!(!acked.is_empty() && !refused.is_empty(), "{} {}", acked.len(), refused.len());
+        check(&home, &acked).await;
+        let store = SqliteStore::open(&home.path, Options::default()).unwrap();
+        let unknown = StoreError::CommitUnknown(String::new());
+        for (task, _) in refused.iter().filter(|(_, code)| code != unknown.code()) {
+            let task = semel_kernel::id::TaskId::parse(task).unwrap();
+            assert!(store.load(&task).await.is_err(), "{task} was refused");
+        }
     }
 }

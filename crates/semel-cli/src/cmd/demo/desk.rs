@@ -19,7 +19,12 @@ pub(crate) struct Sink {
 }
 
 fn broken(what: impl Into<String>) -> Fail {
-    Fail::new(Exit::Failed, "SM1016", what, "run `semel doctor`; if it finds nothing, this is a fault of semel")
+    Fail::new(
+        Exit::Failed,
+        "SM1016",
+        what,
+        "run `semel doctor`; if it finds nothing, this is a fault of semel",
+    )
 }
 
 impl Sink {
@@ -37,9 +42,14 @@ impl Sink {
         let out = child.stdout.take().ok_or_else(|| broken("a sink has no output"))?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line).await.map_err(|e| Fail::io("reading from a sink", &e))?;
-        let ready = Json::parse(line.trim()).map_err(|e| broken(format!("the {kind} sink did not start: {e}")))?;
-        let address = ready.get("address").and_then(Json::as_str).ok_or_else(|| broken("a sink without address"))?;
-        let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
+        let ready =
+            Json::parse(line.trim()).map_err(|e| broken(format!("the {kind} sink did not start: {e}")))?;
+        let address =
+            ready.get("address").and_then(Json::as_str).ok_or_else(|| broken("a sink without address"))?;
+        let http = HttpConnector::new(
+            Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))),
+            HttpOptions::default(),
+        );
         Ok(Self { address: format!("http://{address}"), child, http })
     }
 

@@ -131,9 +131,20 @@ pub(crate) struct Ended {
 impl Ended {
     /// The lines that tell how the task was recovered.
     pub(crate) fn telling(&self) -> Vec<String> {
-        let told = ["generation", "recover", "UNKNOWN", "COMMITTED", "committed", "unknown", "look", "REVIEW", "review"];
+        let told = [
+            "generation",
+            "recover",
+            "UNKNOWN",
+            "COMMITTED",
+            "committed",
+            "unknown",
+            "look",
+            "REVIEW",
+            "review",
+        ];
         let lines = self.talk.lines().map(str::trim);
-        let mut lines: Vec<String> = lines.filter(|l| told.iter().any(|t| l.contains(t))).map(str::to_owned).collect();
+        let mut lines: Vec<String> =
+            lines.filter(|l| told.iter().any(|t| l.contains(t))).map(str::to_owned).collect();
         let tail = lines.len().saturating_sub(8);
         lines.drain(..tail);
         lines
@@ -151,7 +162,8 @@ impl Actor {
     }
 
     pub(crate) async fn finish(self) -> Result<Ended, Fail> {
-        let output = self.child.wait_with_output().await.map_err(|e| Fail::io("waiting for a process", &e))?;
+        let output =
+            self.child.wait_with_output().await.map_err(|e| Fail::io("waiting for a process", &e))?;
         Ok(Ended {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

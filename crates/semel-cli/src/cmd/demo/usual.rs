@@ -27,7 +27,8 @@ async fn act(step: &str, desk: &str) -> Result<(), Fail> {
     if step != "create_ticket" {
         return Ok(());
     }
-    let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
+    let http =
+        HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
     let request = HttpRequest {
         method: "POST".to_owned(),
         url: Template::text(format!("{desk}/tickets")),
@@ -56,5 +57,7 @@ fn load(path: &Path) -> Result<usize, Fail> {
 fn save(path: &Path, done: usize) -> Result<(), Fail> {
     let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path);
     let file = file.as_mut().map_err(|e| Fail::io("the checkpoint", e))?;
-    file.write_all(done.to_string().as_bytes()).and_then(|()| file.sync_all()).map_err(|e| Fail::io("the checkpoint", &e))
+    file.write_all(done.to_string().as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(|e| Fail::io("the checkpoint", &e))
 }

@@ -49,7 +49,8 @@ pub(super) fn mode(store: &Path) -> Check {
 pub(super) fn clock(now: Now) -> Check {
     let apart = OsTime.wall_ms().saturating_sub(now.at.0);
     let steady = now.at.since(now.steady_since);
-    let fix = "let one time service set the clock; settle waits have started again, nothing is sent too early";
+    let fix =
+        "let one time service set the clock; settle waits have started again, nothing is sent too early";
     if apart.saturating_abs() > limit::CLOCK_ERROR_MS {
         let text = format!("the wall clock and store time are {} apart", time::span(apart.saturating_abs()));
         return Check::warn("clock", text, fix);

@@ -59,7 +59,8 @@ fn refused(faults: &[String]) -> Fail {
     let shown: Vec<&str> = faults.iter().take(TOLD).map(String::as_str).collect();
     let more = faults.len().saturating_sub(TOLD);
     let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-    let lines = if faults.len() == 1 { "1 line is".to_owned() } else { format!("{} lines are", faults.len()) };
+    let lines =
+        if faults.len() == 1 { "1 line is".to_owned() } else { format!("{} lines are", faults.len()) };
     let message = format!("{lines} not right, and nothing was submitted:\n  {}{more}", shown.join("\n  "));
     Fail::new(Exit::Usage, "SM1017", message, "mend these lines and run the same command again")
 }
@@ -69,7 +70,8 @@ mod tests {
     use super::*;
 
     fn plan() -> PlanDoc {
-        let text = "semel: 1\nname: p\ninputs: { order: { type: string } }\nsteps:\n  - step: rest\n    sleep: 1s\n";
+        let text =
+            "semel: 1\nname: p\ninputs: { order: { type: string } }\nsteps:\n  - step: rest\n    sleep: 1s\n";
         PlanDoc::read_text("p.yaml", text, Path::new("")).expect("a plan")
     }
 
@@ -78,7 +80,11 @@ mod tests {
         let text = "{\"order\": \"a\"}\n\n{\"order\": 5}\nnonsense\n";
         let fail = of(&plan(), "x.jsonl", text.as_bytes()).expect_err("faults");
         assert_eq!(fail.code, "SM1017");
-        assert!(fail.message.contains("x.jsonl:3:") && fail.message.contains("x.jsonl:4:"), "{}", fail.message);
+        assert!(
+            fail.message.contains("x.jsonl:3:") && fail.message.contains("x.jsonl:4:"),
+            "{}",
+            fail.message
+        );
         assert!(!fail.message.contains("x.jsonl:1:"), "{}", fail.message);
     }
 

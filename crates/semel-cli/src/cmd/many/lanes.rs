@@ -125,7 +125,10 @@ impl Lane<'_> {
         let mut more = true;
         while more || !flight.open.is_empty() {
             while more && flight.open.len() < self.width() {
-                let Some(line) = lines.next() else { more = false; break };
+                let Some(line) = lines.next() else {
+                    more = false;
+                    break;
+                };
                 match engine.submit(self.request(&line)?).await? {
                     Submitted::Created(task) => flight.begin(line.number, task, false),
                     Submitted::Attached(task) => flight.begin(line.number, task, true),
@@ -181,7 +184,11 @@ impl Lane<'_> {
     }
 
     /// Nobody owns the store: the lines are submitted in one go, for whoever works on it next.
-    pub(super) async fn submitted_alone(&self, lines: Vec<Line>, bar: &ProgressBar) -> Result<Vec<Outcome>, Fail> {
+    pub(super) async fn submitted_alone(
+        &self,
+        lines: Vec<Line>,
+        bar: &ProgressBar,
+    ) -> Result<Vec<Outcome>, Fail> {
         let owner = wire::own(self.config).await?;
         let mut flight = Flight::default();
         for line in lines {

@@ -87,7 +87,8 @@ fn print(rows: &[Row], now: Now, list: &List, ui: Ui) {
     if ui.json {
         return;
     }
-    let open: Vec<&Row> = rows.iter().filter(|r| r.row.status == Status::Unknown && !r.row.written_off).collect();
+    let open: Vec<&Row> =
+        rows.iter().filter(|r| r.row.status == Status::Unknown && !r.row.written_off).collect();
     let oldest = open.iter().map(|r| r.row.changed_at).min();
     let oldest = oldest.map_or_else(String::new, |at| format!(" · oldest {}", time::ago(at, now.at)));
     let full = u32::try_from(rows.len()).is_ok_and(|n| n >= list.limit);

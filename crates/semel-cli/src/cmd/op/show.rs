@@ -79,10 +79,19 @@ fn header(task: &Task, op: &Operation, now: Now) -> String {
         format!("  step          {} {}", op.step, ui::state(state)),
         format!("  tool          {} {contract}", planned.tool),
         format!("  guarantee     {guarantee}"),
-        format!("  key           {}, resend safe for {}", planned.key, left(key_left(task, op, now))),
+        format!("  key           {}{}", planned.key, window(task, op, now)),
         format!("  request hash  {}", planned.request_hash),
     ]
     .join("\n")
+}
+
+/// How long the same request may be sent again under its key, where a window binds it.
+fn window(task: &Task, op: &Operation, now: Now) -> String {
+    match key_left(task, op, now) {
+        None => String::new(),
+        Some(0) => ", whose window is over".to_owned(),
+        left_ms => format!(", good for another {}", left(left_ms)),
+    }
 }
 
 fn stations(task: &Task, op: &Operation) -> String {
@@ -148,7 +157,8 @@ fn state(state: &AttemptState) -> String {
 /// What look-ups found and what others said.
 fn facts(op: &Operation, now: Millis) -> Vec<String> {
     let asked = op.probes.last.as_ref().map(|last| {
-        let when = op.probes.last_at.map_or_else(String::new, |at| format!(", last {} ago", time::ago(at, now)));
+        let when =
+            op.probes.last_at.map_or_else(String::new, |at| format!(", last {} ago", time::ago(at, now)));
         format!("{} look-ups{when}: {}", op.probes.asked, finding(last))
     });
     let said = op.evidence.iter().map(|e| format!("{} ago, {}", time::ago(e.at, now), evidence(e)));

@@ -3,7 +3,7 @@
 //! Invariant: what recovery does next is said before the command returns.
 
 use crate::cmd::{
-    find,
+    find, op,
     run::{duration, parse},
     task,
     why::load,
@@ -37,8 +37,20 @@ pub(super) async fn run(config: &Config, args: &Decide, ui: Ui) -> Result<Exit, 
         reason: args.reason.clone(),
         page: args.page,
     };
-    wire::command(config, command).await.and_then(task::done)?;
-    afterwards(config, &task, &review, ui).await
+    match wire::command(config, command).await.and_then(task::done) {
+        Ok(()) => afterwards(config, &task, &review, ui).await,
+        Err(fail) => Err(explained(config, &task, &review, fail).await),
+    }
+}
+
+async fn explained(config: &Config, id: &TaskId, review: &ReviewId, fail: Fail) -> Fail {
+    let Ok(store) = wire::read(config).await else { return fail };
+    let Ok(task) = load(store.as_ref(), id).await else { return fail };
+    let step = task.review(review).and_then(|r| r.step.as_ref()).and_then(|s| task.steps.get(s));
+    match step.and_then(|s| s.operation.as_ref()) {
+        Some(found) => op::dated(config, id, found, fail).await,
+        None => fail,
+    }
 }
 
 fn decision(args: &Decide, now: Millis) -> Result<Decision, Fail> {

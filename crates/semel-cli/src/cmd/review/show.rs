@@ -6,7 +6,11 @@ use crate::{
     ui::{Ui, table::cut},
     wire,
 };
-use semel_engine::view::{Package, clock::when, package::{Choice, Clocks}};
+use semel_engine::view::{
+    Package,
+    clock::when,
+    package::{Choice, Clocks},
+};
 use semel_kernel::time::{Millis, Now};
 
 /// Characters of a raw answer on the page; the package has more.
@@ -64,7 +68,8 @@ fn known(package: &Package) -> Vec<String> {
 
 fn tried(package: &Package) -> Vec<String> {
     let one = |t: &semel_engine::view::package::Tried| {
-        let raw = if t.shown.is_null() { String::new() } else { format!("  {}", cut(&t.shown.canonical(), SHOWN)) };
+        let raw =
+            if t.shown.is_null() { String::new() } else { format!("  {}", cut(&t.shown.canonical(), SHOWN)) };
         format!("{}  {}: {}{raw}", semel_engine::view::clock::utc(t.at), t.what, t.result)
     };
     package.tried.iter().map(one).collect()

@@ -42,7 +42,12 @@ fn phase(text: &str) -> Result<Phase, Fail> {
     let word = text.to_ascii_uppercase().replace('-', "_");
     Phase::ALL.into_iter().find(|p| p.word() == word).ok_or_else(|| {
         let all: Vec<&str> = Phase::ALL.iter().map(|p| p.word()).collect();
-        Fail::new(Exit::Usage, "SM1012", format!("`{text}` is not a phase"), format!("use one of: {}", all.join(", ")))
+        Fail::new(
+            Exit::Usage,
+            "SM1012",
+            format!("`{text}` is not a phase"),
+            format!("use one of: {}", all.join(", ")),
+        )
     })
 }
 
@@ -58,9 +63,7 @@ pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fai
         "v": 1, "tasks": rows,
         "counts": {"open": counts.open, "unknown": counts.unknown, "review": counts.review, "complete": counts.complete},
     });
-    ui.show(&json, || {
-        if counts.open == 0 { "no task is open".to_owned() } else { rows_text(&rows, now) }
-    });
+    ui.show(&json, || if counts.open == 0 { "no task is open".to_owned() } else { rows_text(&rows, now) });
     ui.say(&counts.words(rows.len()));
     Ok(Exit::Done)
 }
@@ -102,7 +105,9 @@ impl Counts {
     fn words(&self, shown: usize) -> String {
         let Self { open, unknown, review, complete } = self;
         let more = if *complete { "" } else { " (the newest; there may be more)" };
-        format!("{shown} of {open} open tasks shown{more} · {unknown} of {open} with an unknown outcome · {review} of {open} in review")
+        format!(
+            "{shown} of {open} open tasks shown{more} · {unknown} of {open} with an unknown outcome · {review} of {open} in review"
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! Cancel, pause and resume: an order to the owner, or carried out here when there is none.
 
+use crate::cmd::why::load;
 use crate::{
     config::Config,
     fail::{Exit, Fail},
@@ -7,7 +8,6 @@ use crate::{
     ui::{self, Ui},
     wire,
 };
-use crate::cmd::why::load;
 use semel_engine::{
     command::{Command, Reply},
     view::why_task,
@@ -27,7 +27,8 @@ pub(super) async fn run(
     let after = load(store.as_ref(), &task).await?;
     let phase = semel_kernel::oblige::phase(&after);
     let why = why_task(&after, now);
-    let json = serde_json::json!({"v": 1, "task": task, "phase": phase, "version": after.version, "why": why});
+    let json =
+        serde_json::json!({"v": 1, "task": task, "phase": phase, "version": after.version, "why": why});
     ui.show(&json, || format!("{task} {}", ui::state(phase.word())));
     if !ui.json {
         ui.say(&format!("  {}", why.sentence2));

@@ -37,7 +37,9 @@ pub(super) async fn dry_run(config: &Config, id: &str, ui: Ui) -> Result<Exit, F
     let task = loaded.into_task()?;
     let run = forecast(&task, store.now(), next).map_err(semel_engine::command::Refused::from)?;
     if let Some(owner) = owned.filter(|_| !ui.json) {
-        ui.say(&format!("session {owner} owns it now; this is what happens when somebody else takes it over"));
+        ui.say(&format!(
+            "session {owner} owns it now; this is what happens when somebody else takes it over"
+        ));
     }
     ui.show(&serde_json::json!({"v": 1, "recovery": run}), || text(&run));
     Ok(Exit::Done)
@@ -48,7 +50,8 @@ fn text(run: &DryRun) -> String {
     for step in &run.steps {
         lines.push(format!("{} {}: {}", step.step, ui::state(step.state.word()), step.found));
         for branch in &step.will {
-            let (lead, when) = branch.when.as_ref().map_or(("  →", String::new()), |w| ("    ·", format!(" {w}:")));
+            let (lead, when) =
+                branch.when.as_ref().map_or(("  →", String::new()), |w| ("    ·", format!(" {w}:")));
             lines.push(format!("{lead} [{}]{when} {}", branch.kind.word(), branch.act));
         }
     }
@@ -144,7 +147,8 @@ fn standing(task: &Task, now: Now, idle: bool) -> Option<Standing> {
     if !idle || phase != Phase::Waiting {
         return None;
     }
-    let watches = oblige::obligations(task, now).iter().any(|o| matches!(o, oblige::Obligation::Watch { .. }));
+    let watches =
+        oblige::obligations(task, now).iter().any(|o| matches!(o, oblige::Obligation::Watch { .. }));
     match oblige::wakes_at(task, now) {
         Some(_) if watches => Some(Standing::Until(None)),
         Some(at) if at.since(now.at) > PATIENCE_MS => Some(Standing::Until(Some(at))),
@@ -152,4 +156,3 @@ fn standing(task: &Task, now: Now, idle: bool) -> Option<Standing> {
         None => Some(Standing::Until(None)),
     }
 }
-

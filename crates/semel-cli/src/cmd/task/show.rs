@@ -93,7 +93,11 @@ fn header(task: &Task, now: Now) -> String {
         format!("  plan        {} {}", task.plan.name, task.plan.hash),
         format!("  client id   {} of tenant {}", task.client_id, task.tenant),
         format!("  inputs      {inputs}"),
-        format!("  created     {} ({} ago)", time::moment(task.created_at), time::ago(task.created_at, now.at)),
+        format!(
+            "  created     {} ({} ago)",
+            time::moment(task.created_at),
+            time::ago(task.created_at, now.at)
+        ),
         format!("  version     {}, generation {}, owner {}", task.version, task.generation, owner(task)),
     ];
     lines.extend(order("cancelling", task.cancelling.as_ref()));

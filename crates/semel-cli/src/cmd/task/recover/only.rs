@@ -13,8 +13,8 @@ use semel_kernel::{
     time::{Generation, Millis, Now},
 };
 use semel_ports::{
-    Claim, CommitError, Created, Creation, Loaded, OperationFilter, OperationRow, Page, Receipt, ReviewFilter,
-    ReviewRow, Store, StoreError, StoreInfo, TaskFilter, TaskRow, Turn,
+    Claim, CommitError, Created, Creation, Loaded, OperationFilter, OperationRow, Page, Receipt,
+    ReviewFilter, ReviewRow, Store, StoreError, StoreInfo, TaskFilter, TaskRow, Turn,
 };
 use std::sync::{
     Arc,
@@ -89,7 +89,12 @@ impl Store for Only {
         if *task == self.task { self.store.claim_task(session, task).await } else { Ok(None) }
     }
 
-    async fn release(&self, task: &TaskId, generation: Generation, due: Option<Millis>) -> Result<bool, StoreError> {
+    async fn release(
+        &self,
+        task: &TaskId,
+        generation: Generation,
+        due: Option<Millis>,
+    ) -> Result<bool, StoreError> {
         self.store.release(task, generation, due).await
     }
 
@@ -105,7 +110,11 @@ impl Store for Only {
         self.store.history(task, after).await
     }
 
-    async fn find_client(&self, tenant: &Tenant, client: &ClientId) -> Result<Option<(TaskId, Hash)>, StoreError> {
+    async fn find_client(
+        &self,
+        tenant: &Tenant,
+        client: &ClientId,
+    ) -> Result<Option<(TaskId, Hash)>, StoreError> {
         self.store.find_client(tenant, client).await
     }
 
@@ -121,7 +130,11 @@ impl Store for Only {
         self.store.tasks(filter, page).await
     }
 
-    async fn operations(&self, filter: &OperationFilter, page: Page) -> Result<Vec<OperationRow>, StoreError> {
+    async fn operations(
+        &self,
+        filter: &OperationFilter,
+        page: Page,
+    ) -> Result<Vec<OperationRow>, StoreError> {
         self.store.operations(filter, page).await
     }
 

@@ -1,0 +1,108 @@
+//! A blind target whose answer is lost: nobody knows, a person is asked, and every page says so.
+
+use crate::{
+    bench::{Bench, Sink},
+    shown::{shown, shown_json},
+};
+
+fn lost() -> (Bench, Sink) {
+    let bench = Bench::new();
+    let sink = bench.sink("sms");
+    sink.fault("reset_after", 1);
+    bench.plan(&format!(
+        "tool: desk\neffect: blind\nkey: [order]\nsuccess: status == 202\npending: false\n\
+         http: {{ method: POST, url: \"{}\", send: {{ to: \"${{{{ args.order }}}}\", text: hi }} }}\n",
+        sink.url("/messages")
+    ));
+    let ran = bench.expect(5, &["run", "plan.yaml", "-i", "order=+491"]);
+    assert!(ran.talk.contains("semel review show"), "{}", ran.talk);
+    (bench, sink)
+}
+
+/// Raw answers name the operating system's words, which differ.
+fn steady(text: &str) -> String {
+    let kept = |l: &&str| !l.contains("user-agent") && !l.contains("connection error");
+    shown(text).lines().filter(kept).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_pages_about_an_unknown_outcome() {
+    let (bench, _sink) = lost();
+    for (name, exit, args) in [
+        ("unknown_ps", 0, &["ps"][..]),
+        ("unknown_op_list", 5, &["op", "list", "--unknown"]),
+        ("unknown_op_show", 0, &["op", "show", "act"]),
+        ("unknown_task_show", 0, &["task", "show", "tsk"]),
+        ("unknown_why_op", 0, &["why", "act"]),
+        ("unknown_why_review", 0, &["why", "rev"]),
+        ("unknown_review_list", 0, &["review", "list"]),
+        ("unknown_review_show", 0, &["review", "show", "rev"]),
+        ("unknown_dry_run", 0, &["task", "recover", "tsk", "--dry-run"]),
+    ] {
+        let ran = bench.expect(exit, args);
+        insta::assert_snapshot!(name, steady(&ran.out));
+        assert!(!ran.out.contains("FAILED"), "unknown is never failed: {}", ran.out);
+    }
+    let counts = bench.expect(0, &["ps", "--json"]).json()["counts"].clone();
+    insta::assert_snapshot!("unknown_ps_counts", shown_json(&counts));
+}
+
+#[test]
+fn it_did_not_is_refused_while_a_request_may_be_on_its_way() {
+    let (bench, sink) = lost();
+    let ran = bench.expect(4, &["op", "settle", "act", "--absent"]);
+    insta::assert_snapshot!("too_early", shown(&ran.talk));
+    bench.expect(4, &["review", "decide", "rev", "--did-not"]);
+    bench.expect(5, &["op", "list", "--unknown"]);
+    assert_eq!(sink.effects(), 1);
+}
+
+#[test]
+fn a_fact_with_the_right_page_settles_it_and_one_from_an_old_page_does_not() {
+    let (bench, _sink) = lost();
+    let page = bench.expect(0, &["review", "show", "rev", "--json"]).json()["review"]["page"].to_string();
+    let old = bench.expect(6, &["review", "decide", "rev", "--happened", "--ref", "m-1", "--page", "1"]);
+    assert!(old.talk.contains("SM1003"), "{}", old.talk);
+    let args = ["review", "decide", "rev", "--happened", "--ref", "m-1", "--page", &page];
+    let ran = bench.expect(0, &args);
+    insta::assert_snapshot!("decided", format!("{}\n---\n{}", shown(&ran.out), shown(&ran.talk)));
+    assert!(bench.expect(6, &args).talk.contains("SM1002"));
+    assert!(bench.expect(0, &["task", "wait", "tsk"]).out.contains("COMPLETED"));
+    assert!(bench.expect(0, &["review", "list"]).out.contains("no review is open"));
+}
+
+#[test]
+fn a_write_off_ends_the_task_and_stays_named() {
+    let (bench, _sink) = lost();
+    bench.expect(0, &["review", "decide", "rev", "--write-off", "--reason", "nobody knows"]);
+    bench.expect(0, &["op", "list", "--unknown"]);
+    let json = bench.expect(0, &["task", "show", "tsk", "--json"]).json();
+    assert_eq!(json["written_off"], serde_json::json!(["act"]));
+    assert_eq!(json["operations"][0]["status"], "unknown");
+}
+
+#[test]
+fn the_package_is_markdown_and_json_and_can_be_written_to_a_file() {
+    let (bench, _sink) = lost();
+    let text = bench.expect(0, &["review", "package", "rev"]).out;
+    assert!(text.starts_with("# Did `desk` happen"), "{text}");
+    bench.expect(0, &["review", "package", "rev", "-o", "file.md"]);
+    assert!(std::fs::read_to_string(bench.path("file.md")).unwrap().starts_with("# Did `desk` happen"));
+    assert_eq!(bench.expect(0, &["review", "package", "rev", "--json"]).json()["v"], 1);
+}
+
+#[test]
+fn a_tool_without_a_probe_cannot_be_asked() {
+    let (bench, _sink) = lost();
+    assert!(bench.expect(2, &["op", "probe", "act"]).talk.contains("SM1010"));
+}
+
+#[test]
+fn pause_and_resume_say_what_they_lead_to() {
+    let (bench, _sink) = lost();
+    let paused = bench.expect(0, &["task", "pause", "tsk", "--reason", "look first"]);
+    assert!(paused.talk.contains("review"), "{}", paused.talk);
+    assert!(bench.expect(0, &["task", "show", "tsk"]).out.contains("look first"));
+    bench.expect(0, &["task", "resume", "tsk"]);
+    bench.expect(5, &["task", "recover", "tsk"]);
+}

@@ -1,0 +1,13 @@
+//! The binary as people meet it: real processes, real stores, real outside systems.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+mod bench;
+mod blind;
+mod help;
+mod keyed;
+mod many;
+mod pages;
+mod plans;
+mod shown;
+mod store;

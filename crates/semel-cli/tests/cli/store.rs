@@ -1,0 +1,119 @@
+//! The store's own commands, and what is said when there is none.
+
+use crate::{bench::Bench, shown::shown};
+
+const REST: &str = "semel: 1\nname: rest\nsteps:\n  - step: rest\n    sleep: 1ms\n";
+
+#[test]
+fn without_a_store_every_reader_says_so_and_how_to_get_one() {
+    let bench = Bench::new();
+    for args in [
+        &["ps"][..],
+        &["task", "list"],
+        &["op", "list"],
+        &["review", "list"],
+        &["why", "x"],
+        &["db", "verify"],
+    ] {
+        let ran = bench.expect(7, args);
+        assert!(ran.talk.contains("SM2010"), "{args:?}: {}", ran.talk);
+    }
+    assert!(!bench.path("semel.db").exists());
+    let json = bench.expect(7, &["ps", "--json"]).json();
+    assert_eq!((json["error"].as_str(), json["exit"].as_i64()), (Some("SM2010"), Some(7)));
+}
+
+#[test]
+fn a_store_is_made_once() {
+    let bench = Bench::new();
+    bench.expect(0, &["db", "create"]);
+    assert!(bench.expect(2, &["db", "create"]).talk.contains("SM1018"));
+}
+
+#[test]
+fn crash_points_need_a_sandbox() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", REST);
+    bench.expect(0, &["db", "create"]);
+    let env = [("SEMEL_CHAOS", "turn.after_commit")];
+    let ran = bench.semel_with(&env, &["run", "plan.yaml"]);
+    assert_eq!(ran.exit, 4);
+    assert!(ran.talk.contains("SM1013"), "{}", ran.talk);
+}
+
+#[test]
+fn a_clean_store_verifies_and_a_changed_one_does_not() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", REST);
+    bench.expect(0, &["run", "plan.yaml"]);
+    assert!(bench.expect(0, &["db", "verify"]).out.contains("0 problems"));
+    assert!(bench.expect(0, &["audit", "verify"]).out.contains("0 problems"));
+    forge(&bench.path("semel.db"));
+    let ran = bench.expect(9, &["audit", "verify"]);
+    assert!(!ran.out.contains(": 0 problems"), "{}", ran.out);
+}
+
+/// Changes one letter of the plan's name inside the history, as a forger would.
+fn forge(path: &std::path::Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let needle = b"\"name\":\"rest\"";
+    let places: Vec<usize> =
+        (0..bytes.len() - needle.len()).filter(|at| bytes[*at..].starts_with(needle)).collect();
+    assert!(!places.is_empty(), "the history holds the plan's name");
+    for at in places {
+        bytes[at + 8] = b'b';
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_restored_backup_is_held_until_it_is_adopted() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", REST);
+    bench.expect(0, &["run", "plan.yaml"]);
+    bench.expect(0, &["db", "backup", "copy.db"]);
+    assert!(bench.expect(2, &["db", "backup", "copy.db"]).talk.contains("SM1018"));
+    assert!(bench.expect(2, &["db", "restore", "copy.db"]).talk.contains("SM1018"));
+    bench.expect(7, &["db", "restore", "nowhere.db"]);
+    bench.expect(0, &["db", "restore", "copy.db", "--force"]);
+    bench.write("other.yaml", &REST.replace("name: rest", "name: other"));
+    assert_eq!(bench.semel(&["run", "other.yaml"]).exit, 7);
+    assert_eq!(bench.semel(&["doctor"]).exit, 9);
+    let asked = bench.expect(4, &["db", "adopt"]);
+    insta::assert_snapshot!("adopt_asks", shown(&asked.talk));
+    assert!(bench.expect(0, &["db", "adopt", "--yes"]).out.contains("epoch 2"));
+    bench.expect(0, &["run", "other.yaml"]);
+}
+
+#[test]
+fn the_doctor_looks_at_everything_and_changes_nothing() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", REST);
+    bench.expect(0, &["run", "plan.yaml"]);
+    let json = bench.expect(0, &["doctor", "--json"]).json();
+    let names: Vec<&str> =
+        json["checks"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    let wanted = [
+        "program",
+        "store",
+        "owner",
+        "durability",
+        "mode",
+        "clock",
+        "unknown",
+        "reviews",
+        "disk",
+        "core files",
+    ];
+    assert_eq!(names, wanted);
+    std::fs::set_permissions(bench.path("semel.db"), std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .unwrap();
+    assert!(bench.expect(0, &["doctor"]).out.contains("chmod 600"));
+}
+
+#[test]
+fn a_missing_backup_makes_no_store() {
+    let bench = Bench::new();
+    bench.expect(7, &["db", "restore", "nowhere.db"]);
+    assert!(!bench.path("semel.db").exists());
+}
