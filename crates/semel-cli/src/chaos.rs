@@ -45,9 +45,9 @@ pub(crate) fn arm(text: &str) -> Result<(), String> {
 /// Reached a point: ends the process if it is armed, as a power switch would.
 pub(crate) fn point(name: &'static str) {
     let Some(armed) = ARMED.get().filter(|a| a.point == name) else { return };
-    if armed.seen.fetch_add(1, Ordering::SeqCst).saturating_add(1) == armed.nth {
-        if rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).is_err() {
-            std::process::abort();
-        }
+    let reached = armed.seen.fetch_add(1, Ordering::SeqCst).saturating_add(1) == armed.nth;
+    let (this, kill) = (rustix::process::getpid(), rustix::process::Signal::KILL);
+    if reached && rustix::process::kill_process(this, kill).is_err() {
+        std::process::abort();
     }
 }

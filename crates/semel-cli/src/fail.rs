@@ -54,7 +54,7 @@ pub(crate) struct Fail {
     /// Faults in a file, with their places.
     pub(crate) problems: Vec<Problem>,
     /// For a conflict: the differing fields.
-    pub(crate) fields: Vec<String>,
+    pub(crate) fields: Box<[String]>,
 }
 
 impl Fail {
@@ -65,7 +65,7 @@ impl Fail {
             message: message.into(),
             next: next.into(),
             problems: Vec::new(),
-            fields: Vec::new(),
+            fields: Box::default(),
         }
     }
 
@@ -93,7 +93,7 @@ impl From<Refused> for Fail {
             code if code.starts_with("SM9") => Exit::Verification,
             _ => Exit::Failed,
         };
-        let fields = refused.fields;
+        let fields = refused.fields.into();
         Self { fields, ..Self::new(exit, &refused.code, refused.message, refused.next) }
     }
 }

@@ -99,6 +99,28 @@ fn arm(path: &Path, store: &SqliteStore) -> Result<(), Fail> {
 }
 
 impl Owner {
+    /// Works on the store while `what` goes on, then drains. A lost store ends it at once, and so does a Ctrl-C while
+    /// it drains; what was in flight is then unknown until the next start.
+    pub(crate) async fn beside<T>(&self, what: impl Future<Output = Result<T, Fail>>) -> Result<T, Fail> {
+        let lost =
+            |e: String| Fail::new(Exit::Store, "SM2004", e, "start again; nothing acknowledged is lost");
+        let engine = self.engine.clone();
+        let mut working = tokio::spawn(async move { engine.run().await });
+        let outcome = tokio::select! {
+            outcome = what => outcome,
+            ended = &mut working => {
+                ended.map_err(|e| lost(e.to_string()))??;
+                return Err(lost("the engine ended by itself".to_owned()));
+            }
+        };
+        self.engine.drain();
+        tokio::select! {
+            ended = working => ended.map_err(|e| lost(e.to_string()))??,
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        outcome
+    }
+
     /// Opens the door for other shells.
     pub(crate) fn open_door(&mut self) {
         let (engine, path) = (self.engine.clone(), self.door_path.clone());
@@ -167,6 +189,8 @@ pub(crate) async fn submit(config: &Config, command: Command) -> Result<Reply, F
         return self::command(config, command).await;
     }
     let owner = own(config).await?;
+    // A draining engine creates tasks for others and begins none itself, so nothing is cut off when we leave.
+    owner.engine.drain();
     let reply = owner.engine.execute(command).await;
     end(&owner).await?;
     match reply {

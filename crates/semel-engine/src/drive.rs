@@ -5,10 +5,13 @@ use crate::{
     machine::{Completion, Io, Machine},
     share,
 };
-use semel_kernel::{id::TaskId, json::Json, limit, outcome::Stored, review::ReviewCause, time::Millis};
+use semel_kernel::{
+    decide::Draft, id::TaskId, input::Input, json::Json, limit, outcome::Stored, review::ReviewCause,
+    task::Task, time::Millis,
+};
 use semel_ports::{
-    CallPermit, Claim, CommitError, Created, Creation, HttpRequest, Receipt, Report, StoreError, Transport,
-    Turn,
+    Authority, CallPermit, Claim, CommitError, Created, Creation, Due, HttpRequest, Receipt, Report,
+    StoreError, Transport, Turn,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, task::JoinSet};
@@ -29,13 +32,13 @@ async fn work(
     let task = inner.store.load(&claim.task).await?.into_task()?;
     if claim.claims > limit::CLAIMS_WITHOUT_PROGRESS {
         let cause = ReviewCause::NoProgress { claims: claim.claims };
-        return give_to_person(inner, &claim, cause).await;
+        return give_to_person(inner, &claim, task, cause).await;
     }
     let plan = match inner.catalog.plan(inner.store.as_ref(), task.plan.hash).await {
         Ok(plan) => plan,
         Err(crate::catalog::CatalogError::Store(e)) => return Err(e),
         Err(crate::catalog::CatalogError::Missing(what)) => {
-            return give_to_person(inner, &claim, ReviewCause::VersionMissing { what }).await;
+            return give_to_person(inner, &claim, task, ReviewCause::VersionMissing { what }).await;
         }
     };
     let mut machine = Machine::claimed(task, plan, inner.session.clone(), claim.generation);
@@ -43,13 +46,30 @@ async fn work(
     pump(inner, &claim.task, machine, io, nudges, None).await
 }
 
-/// Opens a review in the owner's name and gives the task back.
-async fn give_to_person(inner: &Arc<Inner>, claim: &Claim, cause: ReviewCause) -> Result<(), StoreError> {
-    let input = semel_kernel::input::Input::NeedPerson { cause };
-    if let Err(refused) = inner.amend(&claim.task, input).await {
-        tracing::warn!(task = %claim.task, code = refused.code, "{}", refused.message);
+/// Opens a review in the owner's name and parks the task until it is answered. What an older owner left in flight is
+/// unknown from here.
+async fn give_to_person(
+    inner: &Arc<Inner>,
+    claim: &Claim,
+    task: Task,
+    cause: ReviewCause,
+) -> Result<(), StoreError> {
+    let moment = inner.moment()?;
+    let mut draft = Draft::on(task);
+    let claimed = Input::Claimed { session: inner.session.clone(), generation: claim.generation };
+    for input in [claimed, Input::NeedPerson { cause }] {
+        if let Err(reject) = draft.take(input, moment.ctx()) {
+            tracing::warn!(task = %claim.task, code = reject.code(), "{reject}");
+        }
     }
-    inner.store.release(&claim.task, claim.generation, None).await.map(drop)
+    let authority = Authority::Owner(claim.generation);
+    let (turn, _) = Turn::close(draft, moment.turn.clone(), authority, moment.now.at, Due::Park(None));
+    let progress = Progress::of(&turn);
+    match patient(inner, || inner.store.commit(turn.clone())).await {
+        Ok(_) => inner.tell(progress),
+        Err(error) => tracing::warn!(task = %claim.task, "no review was opened: {error}"),
+    }
+    Ok(())
 }
 
 /// Called once, with the answer to the creation.

@@ -134,7 +134,7 @@ impl Engine {
         let result = self.schedule().await;
         self.hand_over().await;
         renewing.abort();
-        self.inner.store.end_session(&self.inner.session).await.or(result)
+        result.and(self.inner.store.end_session(&self.inner.session).await)
     }
 
     async fn schedule(&self) -> Result<(), StoreError> {

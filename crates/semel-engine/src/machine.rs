@@ -43,7 +43,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    const fn ctx(&self) -> Ctx {
+    pub(crate) const fn ctx(&self) -> Ctx {
         Ctx { now: self.now, draw: self.draw }
     }
 }
@@ -53,8 +53,9 @@ impl Moment {
 enum State {
     /// The folded task, ready for the next turn.
     Ready(Box<Task>),
-    /// A turn is being committed; the task as it will be, and the facts that it carries.
-    Committing { next: Box<Task>, facts: Vec<Input>, parks: bool },
+    /// A turn is being committed: the task as it will be, the facts that it carries, and what is asked once it is
+    /// durable.
+    Committing { next: Box<Task>, facts: Vec<Input>, parks: bool, then: Vec<Io> },
     /// The task is being loaded.
     Loading,
     /// Over.
@@ -197,13 +198,12 @@ impl Machine {
     }
 
     fn committed(&mut self, moment: &Moment, result: Result<Receipt, CommitError>) -> Vec<Io> {
-        let State::Committing { next, facts, parks } = std::mem::replace(&mut self.state, State::Loading)
-        else {
-            return self.stop();
-        };
+        let state = std::mem::replace(&mut self.state, State::Loading);
+        let State::Committing { next, facts, parks, then } = state else { return self.stop() };
         match result {
-            Ok(receipt) => self.durable(moment, next, receipt, parks),
+            Ok(receipt) => self.durable(moment, next, receipt, parks, then),
             Err(CommitError::Conflict { .. }) => {
+                self.unask(&then);
                 self.keep_facts(facts);
                 vec![Io::Reload]
             }
@@ -224,10 +224,30 @@ impl Machine {
         }
     }
 
-    /// Only now do calls leave.
-    fn durable(&mut self, moment: &Moment, next: Box<Task>, receipt: Receipt, parks: bool) -> Vec<Io> {
+    /// What was to be asked after a turn that is lost was never asked.
+    fn unask(&mut self, then: &[Io]) {
+        for io in then {
+            match io {
+                Io::Ask { op, asking, .. } => self.asking.remove(&(op.clone(), *asking)),
+                Io::Share { step, .. } => self.sharing.remove(step),
+                Io::Watch { step, .. } => self.watching.remove(step),
+                Io::Fetch(hash) => self.fetching.remove(hash),
+                _ => false,
+            };
+        }
+    }
+
+    /// Only now do calls and questions leave.
+    fn durable(
+        &mut self,
+        moment: &Moment,
+        next: Box<Task>,
+        receipt: Receipt,
+        parks: bool,
+        then: Vec<Io>,
+    ) -> Vec<Io> {
         let permits = receipt.permits(&next);
-        let mut io = Vec::new();
+        let mut io = then;
         for permit in permits {
             self.sending.insert((permit.op().clone(), permit.attempt()));
             io.push(Io::Send(permit));

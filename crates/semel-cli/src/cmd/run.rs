@@ -30,23 +30,13 @@ pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit
     let mut owner = wire::own(config).await?;
     owner.open_door();
     let progress = owner.engine.progress();
-    let working = tokio::spawn({
-        let engine = owner.engine.clone();
-        async move { engine.run().await }
-    });
     let request = request(config, args, plan, inputs)?;
-    let submitted = owner.engine.submit(request).await;
-    let outcome = match submitted {
-        Ok(submitted) => {
-            let task = announce(&submitted, ui);
-            follow::live(&owner, progress, &task, timeout, ui).await
-        }
-        Err(refused) => Err(refused.into()),
-    };
-    owner.engine.drain();
-    let ended = working.await.map_err(|e| Fail::new(Exit::Store, "SM2004", e.to_string(), "start again"))?;
-    ended?;
-    follow::report(owner.engine.store().as_ref(), outcome?, ui).await
+    let watched = owner.beside(async {
+        let task = announce(&owner.engine.submit(request).await?, ui);
+        follow::live(&owner, progress, &task, timeout, ui).await
+    });
+    let watched = watched.await?;
+    follow::report(owner.engine.store().as_ref(), watched, ui).await
 }
 
 fn announce(submitted: &Submitted, ui: Ui) -> TaskId {

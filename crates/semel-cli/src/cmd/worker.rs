@@ -18,23 +18,12 @@ pub(crate) async fn run(config: &Config, args: &low::Worker, ui: Ui) -> Result<E
     let mut owner = wire::own(&config).await?;
     owner.open_door();
     ui.say(&format!("working on {} as {}; Ctrl-C drains", config.store.display(), owner.engine.session()));
-    let engine = owner.engine.clone();
-    let mut working = tokio::spawn(async move { engine.run().await });
-    let exit = tokio::select! {
-        ended = &mut working => return ended.map_err(lost)?.map(|()| Exit::Done).map_err(Into::into),
-        exit = until_asked(&owner.engine, idle) => exit?,
-    };
-    ui.say("draining: nothing new is started, what was sent is waited for up to its time-out");
-    owner.engine.drain();
-    tokio::select! {
-        ended = working => ended.map_err(lost)??,
-        _ = tokio::signal::ctrl_c() => ui.say("stopped at once; what was in flight is unknown until the next start"),
-    }
-    Ok(exit)
-}
-
-fn lost(e: tokio::task::JoinError) -> Fail {
-    Fail::new(Exit::Store, "SM2004", e.to_string(), "start again")
+    let asked = owner.beside(async {
+        let exit = until_asked(&owner.engine, idle).await;
+        ui.say("draining: nothing new is started, what was sent is waited for up to its time-out");
+        exit
+    });
+    asked.await
 }
 
 async fn until_asked(engine: &Engine, idle: Option<Duration>) -> Result<Exit, Fail> {

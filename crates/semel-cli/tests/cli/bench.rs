@@ -10,33 +10,33 @@ use std::{
 
 /// What a command printed, and its exit code.
 #[derive(Debug)]
-pub struct Ran {
-    pub exit: i32,
-    pub out: String,
-    pub talk: String,
+pub(crate) struct Ran {
+    pub(crate) exit: i32,
+    pub(crate) out: String,
+    pub(crate) talk: String,
 }
 
 impl Ran {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
 
 /// A folder of its own in which the binary runs.
-pub struct Bench {
+pub(crate) struct Bench {
     dir: tempfile::TempDir,
 }
 
 impl Bench {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -50,24 +50,24 @@ impl Bench {
     }
 
     /// Runs to its end.
-    pub fn semel(&self, args: &[&str]) -> Ran {
+    pub(crate) fn semel(&self, args: &[&str]) -> Ran {
         ran(self.command(args).output().unwrap())
     }
 
     /// The same with further variables.
-    pub fn semel_with(&self, env: &[(&str, &str)], args: &[&str]) -> Ran {
+    pub(crate) fn semel_with(&self, env: &[(&str, &str)], args: &[&str]) -> Ran {
         ran(self.command(args).envs(env.iter().copied()).output().unwrap())
     }
 
     /// The same, expected to end with `exit`.
-    pub fn expect(&self, exit: i32, args: &[&str]) -> Ran {
+    pub(crate) fn expect(&self, exit: i32, args: &[&str]) -> Ran {
         let ran = self.semel(args);
         assert_eq!(ran.exit, exit, "{args:?}: {ran:?}");
         ran
     }
 
     /// A plan of one step and its contract.
-    pub fn plan(&self, contract: &str) {
+    pub(crate) fn plan(&self, contract: &str) {
         self.write("tool.yaml", contract);
         self.write(
             "plan.yaml",
@@ -78,7 +78,7 @@ impl Bench {
     }
 
     /// A sink, listening.
-    pub fn sink(&self, kind: &str) -> Sink {
+    pub(crate) fn sink(&self, kind: &str) -> Sink {
         let db = self.path(&format!("{kind}.db"));
         let mut child = self
             .command(&["sink", kind, "--db", db.to_str().unwrap()])
@@ -99,7 +99,7 @@ fn ran(output: Output) -> Ran {
 }
 
 /// A sink's process.
-pub struct Sink {
+pub(crate) struct Sink {
     child: Child,
     address: String,
 }
@@ -112,17 +112,17 @@ impl Drop for Sink {
 }
 
 impl Sink {
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// The next `times` requests go wrong like this.
-    pub fn fault(&self, fault: &str, times: u32) {
+    pub(crate) fn fault(&self, fault: &str, times: u32) {
         self.http("PUT", "/_control", &format!("{{\"fault\":\"{fault}\",\"times\":{times}}}"));
     }
 
     /// Effects that it has really committed.
-    pub fn effects(&self) -> u64 {
+    pub(crate) fn effects(&self) -> u64 {
         self.http("GET", "/_count", "")["effects"].as_u64().unwrap()
     }
 
@@ -139,6 +139,6 @@ impl Sink {
 }
 
 /// The folder of the repository.
-pub fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }

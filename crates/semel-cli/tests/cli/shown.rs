@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Ids, moments, lengths of time, hashes, keys and ports become their names; columns close up.
-pub fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let words: Vec<String> = line.split(' ').map(word).collect();
         closed(&spans(&words))
@@ -15,7 +15,9 @@ fn word(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let (name, length) = special(rest).unwrap_or((None, first.len_utf8()));
+        let inside = out.ends_with(|c: char| c.is_ascii_alphanumeric());
+        let found = if inside { None } else { special(rest) };
+        let (name, length) = found.unwrap_or((None, first.len_utf8()));
         match name {
             Some(name) => out.push_str(name),
             None => out.push(first),
@@ -48,14 +50,19 @@ fn special(text: &str) -> Option<(Option<&'static str>, usize)> {
         return Some((Some("MOMENT"), moment));
     }
     let whole = run(0, id);
+    let hash = text.chars().take(whole).all(|c| c.is_ascii_hexdigit());
+    if whole == 8 && hash {
+        return Some((Some("SHORT"), 8));
+    }
     let key = text.chars().take(whole).all(|c| !"0189".contains(c));
     (whole == 32 && key).then_some((Some("KEY"), 32))
 }
 
 /// `12 s`, `1 min 3 s`, `4 m 10 s` and the like.
 fn spans(words: &[String]) -> String {
-    let unit =
-        |w: &String| ["ms", "s", "m", "min", "h", "d"].contains(&w.trim_end_matches([')', ',', '.', ';']));
+    let unit = |w: &String| {
+        ["ms", "s", "m", "min", "h", "d"].contains(&w.trim_end_matches([')', ',', '.', ';', ':']))
+    };
     let number = |w: &String| {
         !w.trim_start_matches('(').is_empty() && w.trim_start_matches('(').chars().all(|c| c.is_ascii_digit())
     };
@@ -90,7 +97,7 @@ fn closed(line: &str) -> String {
 }
 
 /// JSON for comparing: texts as above, and the numbers that are moments or lengths of time gone.
-pub fn shown_json(value: &Value) -> String {
+pub(crate) fn shown_json(value: &Value) -> String {
     let mut value = value.clone();
     strip(&mut value);
     shown(&serde_json::to_string_pretty(&value).unwrap())

@@ -48,8 +48,11 @@ fn a_clean_store_verifies_and_a_changed_one_does_not() {
     bench.expect(0, &["run", "plan.yaml"]);
     assert!(bench.expect(0, &["db", "verify"]).out.contains("0 problems"));
     assert!(bench.expect(0, &["audit", "verify"]).out.contains("0 problems"));
-    forge(&bench.path("semel.db"));
-    let ran = bench.expect(9, &["audit", "verify"]);
+    // A backup is one file without a WAL, so every byte of the history stands in it.
+    bench.expect(0, &["db", "backup", "copy.db"]);
+    bench.expect(0, &["audit", "verify", "--store", "copy.db"]);
+    forge(&bench.path("copy.db"));
+    let ran = bench.expect(9, &["audit", "verify", "--store", "copy.db"]);
     assert!(!ran.out.contains(": 0 problems"), "{}", ran.out);
 }
 
@@ -116,4 +119,19 @@ fn a_missing_backup_makes_no_store() {
     let bench = Bench::new();
     bench.expect(7, &["db", "restore", "nowhere.db"]);
     assert!(!bench.path("semel.db").exists());
+}
+
+#[test]
+fn a_wait_that_is_given_up_leaves_the_task_running_until_it_is_cancelled() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", &REST.replace("1ms", "1h"));
+    bench.expect(8, &["run", "plan.yaml", "--timeout", "1ms"]);
+    let wait = bench.expect(8, &["task", "wait", "tsk", "--timeout", "1ms"]);
+    assert!(wait.talk.contains("semel worker"), "{}", wait.talk);
+    let still = bench.expect(8, &["task", "recover", "tsk"]);
+    assert!(still.talk.contains("it waits for"), "{}", still.talk);
+    assert!(bench.expect(0, &["ps"]).out.contains("WAITING"));
+    bench.expect(0, &["task", "cancel", "tsk", "--reason", "enough"]);
+    bench.expect(1, &["task", "recover", "tsk"]);
+    assert!(bench.expect(0, &["task", "show", "tsk"]).out.contains("CANCELLED"));
 }

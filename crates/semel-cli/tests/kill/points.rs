@@ -57,6 +57,7 @@ tools:
     key: [to]
     timeout: 1s
     send_within: 1s
+    pending: "false"
     http: { method: POST, url: "{SINK}/messages", body: json }
 steps:
   - step: send

@@ -59,11 +59,9 @@ impl Machine {
         let draft = submit(submission, moment.ctx())?;
         let mut making = Making { draft, taken: Vec::new(), artifacts, io: Vec::new() };
         machine.make(&mut making, moment);
-        let mut io = std::mem::take(&mut making.io);
         let mut turn = machine.close(making, moment);
         turn.owner = Some(session);
-        io.push(Io::Create(Box::new(Creation { turn, digest })));
-        Ok((machine, io))
+        Ok((machine, vec![Io::Create(Box::new(Creation { turn, digest }))]))
     }
 
     /// Takes everything that is known and goes as far as possible.
@@ -77,15 +75,14 @@ impl Machine {
         let mut making =
             Making { draft: Draft::on(*task), taken: Vec::new(), artifacts: Vec::new(), io: Vec::new() };
         self.make(&mut making, moment);
-        let mut io = std::mem::take(&mut making.io);
         if making.draft.is_empty() {
             let (task, _) = making.draft.finish();
+            let mut io = making.io;
             io.extend(self.rest(task, moment));
+            io
         } else {
-            let turn = self.close(making, moment);
-            io.push(Io::Commit(Box::new(turn)));
+            vec![Io::Commit(Box::new(self.close(making, moment)))]
         }
-        io
     }
 
     fn make(&mut self, making: &mut Making, moment: &Moment) {
@@ -289,7 +286,8 @@ impl Machine {
         if parks && task.end.is_none() || self.turns.is_multiple_of(limit::CHECKPOINT_TURNS) {
             turn.checkpoint = Some(Box::new(task.clone()));
         }
-        self.state = State::Committing { next: Box::new(task), facts: making.taken, parks };
+        let (facts, then) = (making.taken, making.io);
+        self.state = State::Committing { next: Box::new(task), facts, parks, then };
         turn
     }
 

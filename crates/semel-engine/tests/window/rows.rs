@@ -35,7 +35,10 @@ steps:
 
 fn keyed(path: &str, more: &str) -> String {
     post(path, more)
-        .replace("effect: blind", "effect: keyed\n    key_window: 24h\n    dedupe: atomic\n    send_within: 1s")
+        .replace(
+            "effect: blind",
+            "effect: keyed\n    key_window: 24h\n    dedupe: atomic\n    send_within: 1s",
+        )
         .replace("retry: { max: 1 }", "retry: { max: 4, wait: 50ms }")
 }
 
@@ -102,7 +105,11 @@ async fn zero_bytes_handed_over_is_not_sent_whatever_it_is_called() {
     let cut = World::hostile(Behaviour::CloseInTlsHandshake).await.address.replace("http:", "https:");
     for address in [format!("http://{closed}"), "http://nowhere.invalid".to_owned(), plain, cut] {
         let task = World::nowhere(&address).run(&post("/tickets", ""), NEVER).await;
-        assert_eq!(first(&task).state, AttemptState::NotApplied { retryable: true, sent: false }, "{address}");
+        assert_eq!(
+            first(&task).state,
+            AttemptState::NotApplied { retryable: true, sent: false },
+            "{address}"
+        );
         assert_eq!(task.end.unwrap().phase, Phase::Failed, "{address}");
     }
 }

@@ -70,7 +70,10 @@ impl World {
     }
 
     async fn call(&self, method: &str, path: &str, body: Option<String>) -> Json {
-        let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
+        let http = HttpConnector::new(
+            Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))),
+            HttpOptions::default(),
+        );
         let request = HttpRequest {
             method: method.to_owned(),
             url: Template::text(format!("{}{path}", self.address)),
@@ -96,12 +99,17 @@ impl World {
     /// Runs a plan until it stands still, or until `enough` says so.
     pub async fn run(&self, plan: &str, enough: fn(&Task) -> bool) -> Task {
         let text = plan.replace("{SINK}", &self.address);
-        let plan = PlanDoc::read_text("plan.yaml", &text, Path::new(".")).unwrap_or_else(|p| panic!("{p:#?}"));
+        let plan =
+            PlanDoc::read_text("plan.yaml", &text, Path::new(".")).unwrap_or_else(|p| panic!("{p:#?}"));
         let store = SqliteStore::open(&self.dir.path().join("semel.db"), StoreOptions::default()).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
-        let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
+        let http = HttpConnector::new(
+            Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))),
+            HttpOptions::default(),
+        );
         let entropy = Arc::new(Counter(AtomicU64::new(1)));
-        let engine = Engine::start(Arc::clone(&store), Arc::new(http), entropy, Options::default()).await.unwrap();
+        let engine =
+            Engine::start(Arc::clone(&store), Arc::new(http), entropy, Options::default()).await.unwrap();
         let mut progress = engine.progress();
         let running = tokio::spawn({
             let engine = engine.clone();

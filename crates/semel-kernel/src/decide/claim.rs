@@ -6,9 +6,10 @@ use crate::{
     event::Event,
     id::{SessionId, StepName},
     input::Ctx,
-    operation::Judgement,
+    operation::{Judgement, Operation},
     reject::Reject,
     review::ReviewCause,
+    step::Step,
     time::Generation,
 };
 use alloc::{format, vec::Vec};
@@ -34,13 +35,18 @@ impl Draft {
 
     /// An attempt of an older generation was never ended: its owner died.
     fn left_behind(&self) -> bool {
-        self.task.operations.values().any(|o| o.judge() == Judgement::InFlight)
+        self.unsettled().any(|o| o.judge() == Judgement::InFlight)
     }
 
     fn open_steps(&self) -> Vec<StepName> {
         let open = |j| matches!(j, Judgement::InFlight | Judgement::Pending | Judgement::Unknown);
-        let ops = self.task.operations.values();
-        ops.filter(|o| open(o.judge())).map(|o| o.step.clone()).collect()
+        self.unsettled().filter(|o| open(o.judge())).map(|o| o.step.clone()).collect()
+    }
+
+    /// What a person has written off while it was under way is nobody's to recover.
+    fn unsettled(&self) -> impl Iterator<Item = &Operation> {
+        let settled = |o: &Operation| self.task.steps.get(&o.step).is_some_and(Step::is_settled);
+        self.task.operations.values().filter(move |o| !settled(o))
     }
 
     pub(super) fn need_person(&mut self, cause: ReviewCause, ctx: Ctx) -> Result<(), Reject> {

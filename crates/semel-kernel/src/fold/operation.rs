@@ -68,7 +68,7 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
 }
 
 /// The step's state follows the judgement; a settled step stays as it is.
-fn follow(task: &mut Task, id: &OperationId, at: Millis) -> Result<(), Corrupt> {
+pub(super) fn follow(task: &mut Task, id: &OperationId, at: Millis) -> Result<(), Corrupt> {
     let (judged, name) = {
         let op = operation_mut(task, id)?;
         (op.judge(), op.step.clone())
@@ -81,8 +81,8 @@ fn follow(task: &mut Task, id: &OperationId, at: Millis) -> Result<(), Corrupt> 
     match judged {
         Judgement::InFlight | Judgement::Pending => advance(step, Move::Start, at),
         Judgement::Unknown | Judgement::Contradiction => advance(step, Move::Lose, at),
-        Judgement::NotApplied { .. } => advance(step, Move::Absent, at),
-        Judgement::Unsent | Judgement::Applied => Ok(()),
+        Judgement::NotApplied { .. } | Judgement::Unsent => advance(step, Move::Absent, at),
+        Judgement::Applied => Ok(()),
     }
 }
 

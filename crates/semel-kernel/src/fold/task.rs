@@ -1,6 +1,6 @@
 //! Fold of what concerns the whole task.
 
-use super::{Corrupt, advance, corrupt, step_mut};
+use super::{Corrupt, advance, corrupt, operation_mut, step_mut};
 use crate::{
     event::{Event, Why},
     id::{ReviewId, StepName},
@@ -142,11 +142,9 @@ fn decided(
     };
     let step = step_mut(task, &name)?;
     step.review = None;
-    let id = step.operation.clone();
-    if let Some(op) = id.and_then(|id| task.operations.get_mut(&id)) {
-        ordered(op, &cause, decision);
-    }
-    Ok(())
+    let Some(id) = step.operation.clone() else { return Ok(()) };
+    ordered(operation_mut(task, &id)?, &cause, decision);
+    super::operation::follow(task, &id, at)
 }
 
 /// What an order changes in the operation itself.

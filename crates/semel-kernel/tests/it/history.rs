@@ -71,6 +71,14 @@ fn a_takeover_that_finds_nothing_open_is_no_recovery() {
 }
 
 #[test]
+fn what_was_written_off_under_way_is_nobodys_to_recover() {
+    let mut story = Story::one(terms(Effect::Blind));
+    let other = Outcome::Contradiction { cause: "other parameters".into() };
+    story.begin("a").receipt("a", None, other).decide(Decision::WriteOff).expect_phase(Phase::Completed);
+    story.mark().claim(2).expect_names(&["LeaseAcquired"]);
+}
+
+#[test]
 fn s12_a_second_crash_during_recovery_loses_nothing() {
     let mut story = Story::one(terms(Effect::Keyed));
     story.begin("a").at(10).claim(2).tick_at(DEAD + CLOCK).begin("a").claim(3).claim(4);

@@ -92,6 +92,19 @@ fn a_contradiction_is_settled_by_a_fact_and_then_nothing_asks_again() {
     contradicted().decide(Decision::WriteOff).expect_state("a", StepState::Unknown).expect_no_review();
 }
 
+/// A contradiction about what was never sent, or is in flight: once it is settled the step is what its operation is.
+#[test]
+fn a_settled_contradiction_leaves_the_step_where_its_operation_is() {
+    let contradiction = || Outcome::Contradiction { cause: "other parameters".into() };
+    let mut story = Story::one(terms(Effect::Blind));
+    story.receipt("a", None, contradiction()).expect_state("a", StepState::Unknown);
+    story.at(HOUR).decide(Decision::ItDidNot).expect_state("a", StepState::Planned);
+    story.expect_begin("a", Why::First).cancel().expect_phase(Phase::Cancelled);
+    let mut story = Story::one(probed(Effect::Queryable));
+    story.begin("a").receipt("a", None, contradiction()).expect_state("a", StepState::Unknown);
+    story.decide(Decision::AskAgain).expect_state("a", StepState::Started);
+}
+
 // --- orders ----------------------------------------------------------------------------------------------------
 
 #[test]

@@ -67,9 +67,18 @@ impl Flight {
         self.open.push((line, task, attached));
     }
 
-    /// Takes out what has ended or needs a person.
-    async fn look(&mut self, store: &dyn Store, bar: &ProgressBar) -> Result<(), Fail> {
+    /// Takes out what has ended or needs a person: the task that was told of, or any.
+    async fn look(
+        &mut self,
+        store: &dyn Store,
+        told: Option<&TaskId>,
+        bar: &ProgressBar,
+    ) -> Result<(), Fail> {
         for (line, id, attached) in std::mem::take(&mut self.open) {
+            if told.is_some_and(|told| *told != id) {
+                self.open.push((line, id, attached));
+                continue;
+            }
             let outcome = outcome(store, line, &id, attached).await?;
             if outcome.phase.is_end() || outcome.phase == Phase::NeedsReview {
                 bar.inc(1);
@@ -131,15 +140,18 @@ impl Lane<'_> {
                 };
                 match engine.submit(self.request(&line)?).await? {
                     Submitted::Created(task) => flight.begin(line.number, task, false),
-                    Submitted::Attached(task) => flight.begin(line.number, task, true),
+                    Submitted::Attached(task) => {
+                        flight.begin(line.number, task.clone(), true);
+                        flight.look(engine.store().as_ref(), Some(&task), bar).await?;
+                    }
                 }
             }
-            tokio::select! {
-                () = stands_still(&mut progress, &flight.ids) => {}
-                () = tokio::time::sleep(REREAD) => {}
+            let told = tokio::select! {
+                told = stands_still(&mut progress, &flight.ids) => told,
+                () = tokio::time::sleep(REREAD) => None,
                 _ = tokio::signal::ctrl_c() => return Ok(flight),
-            }
-            flight.look(engine.store().as_ref(), bar).await?;
+            };
+            flight.look(engine.store().as_ref(), told.as_ref(), bar).await?;
         }
         Ok(flight)
     }
@@ -168,13 +180,13 @@ impl Lane<'_> {
         for line in lines {
             while !detach && flight.open.len() >= self.width() {
                 tokio::time::sleep(POLL).await;
-                flight.look(store, bar).await?;
+                flight.look(store, None, bar).await?;
             }
             let (task, attached) = submitted(wire::submit(self.config, self.command(&line)).await?)?;
             flight.begin(line.number, task, attached);
         }
         while !detach && !flight.open.is_empty() {
-            flight.look(store, bar).await?;
+            flight.look(store, None, bar).await?;
             tokio::select! {
                 () = tokio::time::sleep(POLL) => {}
                 _ = tokio::signal::ctrl_c() => break,
@@ -190,6 +202,8 @@ impl Lane<'_> {
         bar: &ProgressBar,
     ) -> Result<Vec<Outcome>, Fail> {
         let owner = wire::own(self.config).await?;
+        // A draining engine creates tasks for others and begins none itself.
+        owner.engine.drain();
         let mut flight = Flight::default();
         for line in lines {
             let reply = owner.engine.execute(self.command(&line)).await;
@@ -224,14 +238,14 @@ fn submitted(reply: Reply) -> Result<(TaskId, bool), Fail> {
     }
 }
 
-/// A task of ours has ended or needs a person, or we have missed something.
-async fn stands_still(progress: &mut Receiver<Progress>, ids: &BTreeSet<TaskId>) {
+/// A task of ours that has ended or needs a person; `None` when something was missed.
+async fn stands_still(progress: &mut Receiver<Progress>, ids: &BTreeSet<TaskId>) -> Option<TaskId> {
     loop {
         match progress.recv().await {
             Ok(told) if !ids.contains(&told.task) => {}
-            Ok(told) if told.phase.is_end() || told.phase == Phase::NeedsReview => return,
+            Ok(told) if told.phase.is_end() || told.phase == Phase::NeedsReview => return Some(told.task),
             Ok(_) => {}
-            Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Lagged(_)) => return None,
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }

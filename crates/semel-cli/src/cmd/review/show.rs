@@ -29,15 +29,15 @@ fn text(package: &Package, now: Now) -> String {
     if let Some(rail) = &package.rail {
         parts.push(rail.full());
     }
-    parts.extend(section("known", known(package)));
-    parts.extend(section("tried", tried(package)));
-    parts.extend(section("clocks", clocks(&package.clocks, now)));
+    parts.extend(section("known", &known(package)));
+    parts.extend(section("tried", &tried(package)));
+    parts.extend(section("clocks", &clocks(&package.clocks, now)));
     parts.push(advice(package));
-    parts.extend(section("answers", answers(package)));
+    parts.extend(section("answers", &answers(package)));
     parts.join("\n\n")
 }
 
-fn section(title: &str, lines: Vec<String>) -> Option<String> {
+fn section(title: &str, lines: &[String]) -> Option<String> {
     if lines.is_empty() { None } else { Some(format!("{title}\n  {}", lines.join("\n  "))) }
 }
 
