@@ -1,5 +1,6 @@
 //! Tidy: budgets and forbidden edges, as a test. A rule that is not checked here is an opinion.
 
+pub mod cases;
 mod edges;
 mod sizes;
 mod words;

@@ -50,12 +50,12 @@ impl Obstacle {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Request(_) => "SM3001",
-            Self::TooLarge { .. } => "SM3002",
-            Self::Secret(_) => "SM3003",
-            Self::Unreachable { .. } => "SM3004",
-            Self::Tls { .. } => "SM3005",
-            Self::Late { .. } => "SM3006",
+            Self::Request(_) => "SM3101",
+            Self::TooLarge { .. } => "SM3102",
+            Self::Secret(_) => "SM3103",
+            Self::Unreachable { .. } => "SM3104",
+            Self::Tls { .. } => "SM3105",
+            Self::Late { .. } => "SM3106",
         }
     }
 

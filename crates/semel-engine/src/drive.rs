@@ -180,8 +180,8 @@ fn begin(
                 let settlement = share::settlement(&inner, &other).await;
                 Completion::Watched { step, settlement }
             })),
-            Io::Release { generation, due } => drop(running.spawn(async move {
-                if let Err(e) = inner.store.release(&task, generation, due).await {
+            Io::Release { generation, version, due } => drop(running.spawn(async move {
+                if let Err(e) = inner.store.release(&task, generation, version, due).await {
                     tracing::warn!(task = %task, code = e.code(), "could not give the task back: {e}");
                 }
                 Completion::Nudged

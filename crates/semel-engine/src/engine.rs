@@ -183,7 +183,8 @@ impl Engine {
             match Arc::clone(&inner.slots).try_acquire_owned() {
                 Ok(slot) => taken.push((claim, slot)),
                 Err(_) => {
-                    inner.store.release(&claim.task, claim.generation, Some(inner.store.now().at)).await?;
+                    let now = Some(inner.store.now().at);
+                    inner.store.release(&claim.task, claim.generation, u64::MAX, now).await?;
                 }
             }
         }

@@ -18,3 +18,8 @@ pub mod resolve;
 pub mod schema;
 pub mod template;
 pub mod yaml;
+
+/// The JSON Schema of plan files, for editors.
+pub const PLAN_SCHEMA: &str = include_str!("../schemas/plan.schema.json");
+/// The JSON Schema of contract files, for editors.
+pub const CONTRACT_SCHEMA: &str = include_str!("../schemas/contract.schema.json");

@@ -176,11 +176,13 @@ pub trait Store: Send + Sync {
     /// Takes one task if it is due or not, unless a live session owns it.
     async fn claim_task(&self, session: &SessionId, task: &TaskId) -> Result<Option<Claim>, StoreError>;
 
-    /// Gives a task back without a turn; `false` when it is owned by somebody else by now.
+    /// Gives a task back without a turn; `false` when it is owned by somebody else by now. A task that has moved on past
+    /// `version`, the one that its owner has seen, is due at once: what came meanwhile is not slept through.
     async fn release(
         &self,
         task: &TaskId,
         generation: Generation,
+        version: u64,
         due: Option<Millis>,
     ) -> Result<bool, StoreError>;
 

@@ -167,7 +167,13 @@ impl Store for SqliteReader {
         refused()
     }
 
-    async fn release(&self, _: &TaskId, _: Generation, _: Option<Millis>) -> Result<bool, StoreError> {
+    async fn release(
+        &self,
+        _: &TaskId,
+        _: Generation,
+        _: u64,
+        _: Option<Millis>,
+    ) -> Result<bool, StoreError> {
         refused()
     }
 

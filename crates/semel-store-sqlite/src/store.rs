@@ -193,9 +193,10 @@ impl Store for SqliteStore {
         &self,
         task: &TaskId,
         generation: Generation,
+        version: u64,
         due: Option<Millis>,
     ) -> Result<bool, StoreError> {
-        self.write(apply::release(task.clone(), generation, due)).await
+        self.write(apply::release(task.clone(), generation, version, due)).await
     }
 
     async fn next_due(&self) -> Result<Option<Millis>, StoreError> {

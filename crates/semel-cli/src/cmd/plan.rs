@@ -86,10 +86,8 @@ fn short(value: &Json) -> String {
 }
 
 /// The schemas that editors complete and check plan and contract files by.
-pub(crate) const SCHEMAS: [(&str, &str); 2] = [
-    ("plan", include_str!("plan/plan.schema.json")),
-    ("contract", include_str!("plan/contract.schema.json")),
-];
+pub(crate) const SCHEMAS: [(&str, &str); 2] =
+    [("plan", semel_plan::PLAN_SCHEMA), ("contract", semel_plan::CONTRACT_SCHEMA)];
 
 fn schema(kind: &str, ui: Ui) -> Result<Exit, Fail> {
     let found = SCHEMAS.iter().find(|(name, _)| *name == kind);

@@ -3,7 +3,7 @@
 use crate::{
     desk::{Answer, Desk},
     plans::{KEYED, chain, keyed_steps},
-    support::{RUN, Worker, count_of, done, events, must_be_killed, ran, run_with, step, submit, tasks, until, world},
+    support::{RUN, Worker, count_of, done, events, must_be_killed, ran, run_with, step, tasks, until, world},
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -190,5 +190,4 @@ fn s39_a_changed_plan_is_refused_and_the_task_goes_on_as_it_began() {
     until("the task ends under its own plan", || crate::support::phase(&world, &task) == "COMPLETED");
     drop(worker);
     assert_eq!(world.sink.effects(), 4);
-    drop(submit);
 }

@@ -2,10 +2,9 @@
 //!
 //! Where a scenario kills, it is SIGKILL on the real binary; effects are counted at the sink, in another process. Faults of
 //! the store and leases that end are played inside this process, on the real store and the real connector.
-#![expect(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod cancel;
-mod change;
 mod desk;
 mod inside;
 mod keys;

@@ -6,7 +6,7 @@
 use crate::world::World;
 use serde_json::json;
 
-pub const KEYED: &str = r#"
+pub(crate) const KEYED: &str = r#"
 semel: 1
 name: keyed
 tools:
@@ -24,7 +24,7 @@ steps:
     with: { incident: gw-1, title: down }
 "#;
 
-pub const QUERYABLE: &str = r#"
+pub(crate) const QUERYABLE: &str = r#"
 semel: 1
 name: queryable
 tools:
@@ -48,7 +48,7 @@ steps:
     with: { incident: gw-1, title: down }
 "#;
 
-pub const BLIND: &str = r#"
+pub(crate) const BLIND: &str = r#"
 semel: 1
 name: blind
 tools:

@@ -9,14 +9,14 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-pub struct World {
-    pub dir: tempfile::TempDir,
-    pub sink: Sink,
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) sink: Sink,
 }
 
-pub struct Sink {
+pub(crate) struct Sink {
     child: Child,
-    pub address: String,
+    pub(crate) address: String,
 }
 
 impl Drop for Sink {
@@ -26,11 +26,11 @@ impl Drop for Sink {
     }
 }
 
-pub struct Ran {
-    pub killed: bool,
-    pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) killed: bool,
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
@@ -43,20 +43,20 @@ impl Ran {
         }
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out)
             .unwrap_or_else(|e| panic!("not JSON ({e}): {}\n{}", self.out, self.err))
     }
 }
 
-pub fn semel() -> Command {
+pub(crate) fn semel() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_semel"));
     command.env_remove("SEMEL_CHAOS").env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }
 
 impl World {
-    pub fn new(kind: &str) -> Self {
+    pub(crate) fn new(kind: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let sink = Sink::start(kind, dir.path().join("sink.db"));
         let world = Self { dir, sink };
@@ -65,14 +65,14 @@ impl World {
         world
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let text = text.replace("{SINK}", &self.sink.address);
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    pub fn command(&self, args: &[&str], chaos: Option<&str>) -> Command {
+    pub(crate) fn command(&self, args: &[&str], chaos: Option<&str>) -> Command {
         let mut command = semel();
         command.args(args).current_dir(self.dir.path()).env("SEMEL_STORE", "semel.db");
         if let Some(point) = chaos {
@@ -81,20 +81,20 @@ impl World {
         command
     }
 
-    pub fn run(&self, args: &[&str], chaos: Option<&str>) -> Ran {
+    pub(crate) fn run(&self, args: &[&str], chaos: Option<&str>) -> Ran {
         Ran::of(&self.command(args, chaos).output().unwrap())
     }
 
-    pub fn spawn(&self, args: &[&str]) -> Child {
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
         self.command(args, None).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// Runs without chaos until the task stands still, as a supervisor would.
-    pub fn settle(&self, args: &[&str]) -> Ran {
+    pub(crate) fn settle(&self, args: &[&str]) -> Ran {
         self.run(args, None)
     }
 
-    pub fn verify(&self) {
+    pub(crate) fn verify(&self) {
         let verified = self.run(&["db", "verify"], None);
         assert_eq!(verified.code, Some(0), "db verify: {}{}", verified.out, verified.err);
         let audited = self.run(&["audit", "verify"], None);
@@ -102,7 +102,7 @@ impl World {
     }
 
     /// Every event of every task, as text.
-    pub fn events(&self) -> String {
+    pub(crate) fn events(&self) -> String {
         let tasks = self.run(&["task", "list", "--json"], None);
         let mut all = String::new();
         for id in tasks.out.split('"').filter(|t| t.starts_with("tsk_") || t.starts_with("opt_")) {
@@ -143,21 +143,21 @@ impl Sink {
     }
 
     /// Replaces the faults that the sink plays.
-    pub fn faults(&self, rules: &Value) {
+    pub(crate) fn faults(&self, rules: &Value) {
         self.call("PUT", "/_control", &rules.to_string());
     }
 
-    pub fn count(&self) -> Value {
+    pub(crate) fn count(&self) -> Value {
         self.call("GET", "/_count", "")
     }
 
     /// Effects really made.
-    pub fn effects(&self) -> u64 {
+    pub(crate) fn effects(&self) -> u64 {
         self.count()["effects"].as_u64().unwrap()
     }
 
     /// Requests that ask for the effect, with key and digest of their body.
-    pub fn posts(&self) -> Vec<(String, String)> {
+    pub(crate) fn posts(&self) -> Vec<(String, String)> {
         let count = self.count();
         let log = count["requests_log"].as_array().unwrap();
         let posts = log

@@ -25,7 +25,7 @@ async fn a_question_is_answered() {
 
 #[tokio::test]
 async fn a_target_that_is_not_there_gives_no_answer() {
-    not_sent(&connector().ask(question("http://nonexistent.invalid/")).await, "SM3004");
+    not_sent(&connector().ask(question("http://nonexistent.invalid/")).await, "SM3104");
 }
 
 #[tokio::test]
@@ -52,5 +52,5 @@ async fn one_time_out_spans_connecting_and_answering() {
         }
     })
     .await;
-    not_sent(&connector_at(&clock).ask(question(&target.tls_url())).await, "SM3006");
+    not_sent(&connector_at(&clock).ask(question(&target.tls_url())).await, "SM3106");
 }

@@ -173,7 +173,7 @@ async fn a_kept_connection_that_dies_right_before_the_first_byte_is_not_sent() {
     let connector = connector_with(HttpOptions { clock: clock.clone(), ..HttpOptions::default() });
     answered(send(&connector, post(&url)).await);
     clock.looks.store(0, Ordering::SeqCst);
-    not_sent(&send(&connector, post(&url)).await, "SM3004");
+    not_sent(&send(&connector, post(&url)).await, "SM3104");
     let listener = target.join().unwrap();
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "it was tried again on another connection");

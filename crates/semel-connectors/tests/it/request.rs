@@ -45,7 +45,7 @@ async fn a_request_may_name_its_own_host() {
     answered(send(&connector(), request.clone()).await);
     assert!(target.log.requests()[0].contains("\r\nhost: shop.example\r\n"));
     request.headers.push(("host".to_owned(), text("other.example")));
-    not_sent(&send(&connector(), request).await, "SM3001");
+    not_sent(&send(&connector(), request).await, "SM3101");
     assert_eq!(target.log.connections(), 1);
 }
 
@@ -74,7 +74,7 @@ async fn an_address_that_would_be_read_otherwise_is_refused() {
         String::new(),
     ];
     for address in addresses {
-        not_sent(&send(&connector(), post(&address)).await, "SM3001");
+        not_sent(&send(&connector(), post(&address)).await, "SM3101");
     }
     assert_eq!(target.log.connections(), 0);
 }
@@ -101,7 +101,7 @@ async fn a_header_that_would_become_two_is_refused() {
     for (name, value) in headers {
         let mut request = post(&target.url());
         request.headers.push((name.to_owned(), text(value)));
-        not_sent(&send(&connector(), request).await, "SM3001");
+        not_sent(&send(&connector(), request).await, "SM3101");
     }
     assert_eq!(target.log.connections(), 0);
 }
@@ -111,7 +111,7 @@ async fn a_method_that_is_none_is_refused() {
     let target = Target::answering(OK).await;
     for method in ["", "PO ST", "GET / HTTP/1.1\r\n", "CONNECT"] {
         let request = HttpRequest { method: method.to_owned(), ..post(&target.url()) };
-        not_sent(&send(&connector(), request).await, "SM3001");
+        not_sent(&send(&connector(), request).await, "SM3101");
     }
     assert_eq!(target.log.connections(), 0);
 }
@@ -123,10 +123,10 @@ async fn a_request_beyond_its_limits_is_refused() {
     let connector = connector_with(options);
     let with_body = |body: &str| HttpRequest { body: Some(text(body)), ..post(&target.url()) };
     answered(send(&connector, with_body(&"x".repeat(20))).await);
-    not_sent(&send(&connector, with_body(&"x".repeat(21))).await, "SM3002");
+    not_sent(&send(&connector, with_body(&"x".repeat(21))).await, "SM3102");
     let mut long = post(&target.url());
     long.headers.push(("x-long".to_owned(), text(&"x".repeat(200))));
-    not_sent(&send(&connector, long).await, "SM3002");
+    not_sent(&send(&connector, long).await, "SM3102");
     assert_eq!(target.log.requests().len(), 1);
 }
 

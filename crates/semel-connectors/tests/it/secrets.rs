@@ -38,7 +38,7 @@ async fn a_secret_in_the_address_stays_out_of_the_cause() {
     let [before, after] = parts;
     let url = Template(vec![before, Part::Secret("env:HOST".to_owned()), after]);
     let report = send(&connector(), HttpRequest { url, ..post("") }).await;
-    not_sent(&report, "SM3004");
+    not_sent(&report, "SM3104");
     assert!(!format!("{report:?}").contains("very-secret-name"), "{report:?}");
     let url = Template(vec![Part::Text("http://h/ ".to_owned()), Part::Secret("env:HOST".to_owned())]);
     let report = send(&connector(), HttpRequest { url, ..post("") }).await;
@@ -49,10 +49,10 @@ async fn a_secret_in_the_address_stays_out_of_the_cause() {
 async fn without_its_secret_a_request_is_not_sent() {
     let target = Target::answering(OK).await;
     for reference in ["env:MISSING", "file:/nonexistent/secret", "vault:x", "TOKEN", ""] {
-        not_sent(&send(&connector(), with_secret(&target.url(), reference)).await, "SM3003");
+        not_sent(&send(&connector(), with_secret(&target.url(), reference)).await, "SM3103");
     }
     let report = send(&connector(), with_secret(&target.url(), "env:BROKEN")).await;
-    not_sent(&report, "SM3001");
+    not_sent(&report, "SM3101");
     assert!(!format!("{report:?}").contains("lines"));
     assert_eq!(target.log.connections(), 0);
 }

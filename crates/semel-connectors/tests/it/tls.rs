@@ -103,7 +103,7 @@ async fn an_untrusted_certificate_is_not_sent() {
     let mut target = serving(&identity).await;
     // Trust in somebody else keeps the machine's own roots out of the question.
     let other = Identity::of("localhost");
-    not_sent(&send(&connector(), other.trusted(&target)).await, "SM3005");
+    not_sent(&send(&connector(), other.trusted(&target)).await, "SM3105");
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.bytes()), (1, 0));
 }
@@ -112,7 +112,7 @@ async fn an_untrusted_certificate_is_not_sent() {
 async fn a_certificate_for_another_name_is_not_sent() {
     let identity = Identity::of("elsewhere.example");
     let mut target = serving(&identity).await;
-    not_sent(&send(&connector(), identity.trusted(&target)).await, "SM3005");
+    not_sent(&send(&connector(), identity.trusted(&target)).await, "SM3105");
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.bytes()), (1, 0));
 }
@@ -124,7 +124,7 @@ async fn trust_is_not_shared_between_requests() {
     let connector = connector();
     answered(send(&connector, identity.trusted(&target)).await);
     let other = Identity::of("localhost");
-    not_sent(&send(&connector, other.trusted(&target)).await, "SM3005");
+    not_sent(&send(&connector, other.trusted(&target)).await, "SM3105");
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.requests().len()), (2, 1));
 }
@@ -136,7 +136,7 @@ async fn a_ca_file_that_cannot_be_used_is_not_sent() {
     let empty = NamedTempFile::new().unwrap();
     for path in [empty.path().to_str().unwrap(), "/nonexistent/ca.pem"] {
         let request = HttpRequest { ca_file: Some(path.to_owned()), ..post(&target.tls_url()) };
-        not_sent(&send(&connector(), request).await, "SM3005");
+        not_sent(&send(&connector(), request).await, "SM3105");
     }
     assert_eq!(target.log.bytes(), 0);
 }
@@ -150,7 +150,7 @@ async fn plain_text_to_a_hello_is_not_sent() {
         assert_eq!(request(&mut tcp, &log).await, None);
     })
     .await;
-    not_sent(&send(&connector(), identity.trusted(&target)).await, "SM3005");
+    not_sent(&send(&connector(), identity.trusted(&target)).await, "SM3105");
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.requests().len()), (1, 0));
 }
@@ -163,7 +163,7 @@ async fn a_reset_during_the_handshake_is_not_sent() {
         reset(&tcp);
     })
     .await;
-    not_sent(&send(&connector(), identity.trusted(&target)).await, "SM3005");
+    not_sent(&send(&connector(), identity.trusted(&target)).await, "SM3105");
     assert_eq!(target.log.connections(), 1);
 }
 
@@ -183,7 +183,7 @@ async fn a_handshake_that_ends_too_late_carries_nothing() {
         }
     })
     .await;
-    not_sent(&send(&connector_at(&clock), identity.trusted(&target)).await, "SM3006");
+    not_sent(&send(&connector_at(&clock), identity.trusted(&target)).await, "SM3106");
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.bytes()), (1, 0));
 }

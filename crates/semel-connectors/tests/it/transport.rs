@@ -10,12 +10,12 @@ async fn a_refused_connection_is_not_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    not_sent(&send(&connector(), post(&format!("http://{address}/"))).await, "SM3004");
+    not_sent(&send(&connector(), post(&format!("http://{address}/"))).await, "SM3104");
 }
 
 #[tokio::test]
 async fn a_name_that_is_not_found_is_not_sent() {
-    not_sent(&send(&connector(), post("http://nonexistent.invalid/")).await, "SM3004");
+    not_sent(&send(&connector(), post("http://nonexistent.invalid/")).await, "SM3104");
 }
 
 #[tokio::test]

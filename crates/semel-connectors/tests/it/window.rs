@@ -33,7 +33,7 @@ async fn after_send_by_nothing_leaves() {
     answered(send(&connector, post(&target.url())).await);
     let before = target.log.bytes();
     let report = connector.send(permit(-1, TIMEOUT_MS).await, post(&target.url()), Millis(NOW)).await;
-    not_sent(&report, "SM3006");
+    not_sent(&report, "SM3106");
     assert_eq!((target.log.bytes(), target.log.connections()), (before, 1));
 }
 
@@ -44,7 +44,7 @@ async fn the_time_counts_from_the_call_and_not_from_the_first_poll() {
     let connector = connector_at(&clock);
     let sent = connector.send(permit(SEND_MS, TIMEOUT_MS).await, post(&target.url()), Millis(NOW));
     clock.pass(SEND_MS + 1);
-    not_sent(&sent.await, "SM3006");
+    not_sent(&sent.await, "SM3106");
     assert_eq!(target.log.bytes(), 0);
 }
 
@@ -62,7 +62,7 @@ async fn a_connection_that_stands_too_late_carries_nothing() {
         }
     })
     .await;
-    not_sent(&send(&connector_at(&clock), post(&target.tls_url())).await, "SM3006");
+    not_sent(&send(&connector_at(&clock), post(&target.tls_url())).await, "SM3106");
     target.ended().await;
     assert_eq!((target.log.connections(), target.log.requests().len()), (1, 0));
 }

@@ -62,6 +62,8 @@ pub enum Io {
     Release {
         /// Under which token.
         generation: Generation,
+        /// The version that the machine has seen; a task that has moved on is due at once.
+        version: u64,
         /// When it is due again.
         due: Option<Millis>,
     },

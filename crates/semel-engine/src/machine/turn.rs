@@ -318,14 +318,14 @@ impl Machine {
     /// Nothing to commit: wait for what is under way, or give the task back.
     fn rest(&mut self, task: Task, moment: &Moment) -> Vec<Io> {
         let wake = oblige::wakes_at(&task, moment.now);
-        let ended = task.end.is_some();
+        let (ended, version) = (task.end.is_some(), task.version);
         self.state = State::Ready(Box::new(task));
         if self.is_busy() {
             return wake.into_iter().filter(|at| *at < Millis::MAX).map(Io::WakeAt).collect();
         }
         self.state = State::Stopped;
         let due = if ended { None } else { wake.map(|at| at.max(moment.now.at)) };
-        vec![Io::Release { generation: self.generation, due }, Io::Stop]
+        vec![Io::Release { generation: self.generation, version, due }, Io::Stop]
     }
 }
 

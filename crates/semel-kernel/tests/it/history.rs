@@ -343,6 +343,8 @@ fn a_restored_copy_is_recovered_by_class() {
     adopted(terms(Effect::Natural), HOUR).expect_begin("a", Why::Harmless);
     adopted(terms(Effect::Keyed), HOUR).expect_wait("a", HOUR + CLOCK);
     adopted(terms(Effect::Keyed), 25 * HOUR).expect_review(&ReviewCause::KeyWindowOver);
+    let sticky = Terms { refusals_stick: true, ..terms(Effect::Keyed) };
+    adopted(sticky, HOUR).expect_review(&ReviewCause::KeyWindowOver);
     adopted(terms(Effect::Blind), HOUR).expect_review(&ReviewCause::Blind);
     let loss = Terms { on_unknown: OnUnknown::AcceptLoss, ..terms(Effect::Blind) };
     assert!(adopted(loss, HOUR).step("a").written_off);

@@ -181,6 +181,7 @@ macro_rules! conformance_tests {
             ]
             release [
                 gives_back_at_its_moment
+                what_came_meanwhile_is_due_at_once
                 stale_generation_changes_nothing
                 second_release_changes_nothing
                 keeps_the_generation_and_the_count

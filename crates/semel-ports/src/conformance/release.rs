@@ -1,6 +1,7 @@
 //! Release: an owner gives a task back without a turn.
 //!
 //! * The task is free from the given moment on, or until a wake when there is none.
+//! * A task that has moved on past the version that its owner knew is due at once.
 //! * Only the present owner releases, and only once; every other call changes nothing and says so.
 //! * Neither the generation nor the count of claims goes back.
 
@@ -18,14 +19,26 @@ pub async fn gives_back_at_its_moment<F: Factory>(factory: &F) {
     let task = bench.task(1).await;
     let session = bench.session("w").await;
     let owner = bench.own(&session, &task).await;
-    assert!(bench.store.release(&task, owner.1, Some(bench.at().plus(10))).await.unwrap());
+    assert!(bench.store.release(&task, owner.1, u64::MAX, Some(bench.at().plus(10))).await.unwrap());
     assert_eq!(bench.store.load(&task).await.unwrap().session, None);
     assert_eq!(bench.claimed(&session).await, []);
     (bench.advance)(10);
     assert_eq!(bench.claimed(&session).await, std::slice::from_ref(&task));
-    assert!(bench.store.release(&task, owner.1.next(), None).await.unwrap());
+    assert!(bench.store.release(&task, owner.1.next(), u64::MAX, None).await.unwrap());
     assert_eq!(bench.store.next_due().await.unwrap(), None);
     bench.tell(&task, Word::Pause).await;
+    assert_eq!(bench.claimed(&session).await, [task]);
+}
+
+/// What was written between the owner's last look and its release is not slept through.
+pub async fn what_came_meanwhile_is_due_at_once<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let task = bench.task(1).await;
+    let session = bench.session("w").await;
+    let owner = bench.own(&session, &task).await;
+    let seen = bench.store.load(&task).await.unwrap().tail.last().map_or(0, |r| r.seq);
+    bench.tell(&task, Word::Pause).await;
+    assert!(bench.store.release(&task, owner.1, seen, None).await.unwrap());
     assert_eq!(bench.claimed(&session).await, [task]);
 }
 
@@ -39,7 +52,7 @@ pub async fn stale_generation_changes_nothing<F: Factory>(factory: &F) {
     let before = bench.picture(&task).await;
     let never = Generation { epoch: new.1.epoch, counter: 99 };
     for generation in [old.1, never] {
-        assert!(!bench.store.release(&task, generation, Some(bench.at())).await.unwrap());
+        assert!(!bench.store.release(&task, generation, u64::MAX, Some(bench.at())).await.unwrap());
         assert_eq!(bench.picture(&task).await, before);
     }
     assert_eq!(bench.claimed(&bench.session("other").await).await, []);
@@ -52,8 +65,8 @@ pub async fn second_release_changes_nothing<F: Factory>(factory: &F) {
     let task = bench.task(1).await;
     let session = bench.session("w").await;
     let owner = bench.own(&session, &task).await;
-    assert!(bench.store.release(&task, owner.1, Some(bench.at())).await.unwrap());
-    assert!(!bench.store.release(&task, owner.1, None).await.unwrap());
+    assert!(bench.store.release(&task, owner.1, u64::MAX, Some(bench.at())).await.unwrap());
+    assert!(!bench.store.release(&task, owner.1, u64::MAX, None).await.unwrap());
     assert_eq!(bench.claimed(&session).await, [task]);
 }
 
@@ -65,7 +78,7 @@ pub async fn keeps_the_generation_and_the_count<F: Factory>(factory: &F) {
     for n in 1..=3_u32 {
         let claim = bench.store.claim_task(&session, &task).await.unwrap().unwrap();
         assert_eq!((claim.claims, claim.generation.counter), (n, u64::from(n)));
-        assert!(bench.store.release(&task, claim.generation, None).await.unwrap());
+        assert!(bench.store.release(&task, claim.generation, u64::MAX, None).await.unwrap());
         assert_eq!(bench.store.load(&task).await.unwrap().generation, claim.generation);
     }
 }
@@ -78,7 +91,7 @@ pub async fn parked_task_is_not_released<F: Factory>(factory: &F) {
     let owner = bench.own(&session, &task).await;
     bench.step(&task, &owner, Fate::Applied, Due::Park(None)).await;
     bench.tell(&task, Word::Pause).await;
-    assert!(!bench.store.release(&task, owner.1, None).await.unwrap());
+    assert!(!bench.store.release(&task, owner.1, u64::MAX, None).await.unwrap());
     assert_eq!(bench.claimed(&session).await, [task]);
 }
 
@@ -86,5 +99,5 @@ pub async fn parked_task_is_not_released<F: Factory>(factory: &F) {
 pub async fn unknown_task_is_not_released<F: Factory>(factory: &F) {
     let bench = Bench::of(factory);
     let generation = Generation { epoch: bench.store.info().epoch, counter: 1 };
-    assert!(!bench.store.release(&Order::nth(9).task, generation, None).await.unwrap());
+    assert!(!bench.store.release(&Order::nth(9).task, generation, u64::MAX, None).await.unwrap());
 }

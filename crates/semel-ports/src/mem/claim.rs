@@ -80,12 +80,19 @@ impl State {
     }
 
     /// Only the present owner gives back, and only once.
-    pub(super) fn release(&mut self, task: &TaskId, generation: Generation, due: Option<Millis>) -> bool {
+    pub(super) fn release(
+        &mut self,
+        task: &TaskId,
+        generation: Generation,
+        version: u64,
+        due: Option<Millis>,
+    ) -> bool {
+        let now = self.now.at;
         let Some(kept) = self.tasks.get_mut(task) else { return false };
         let holds = kept.generation == generation && kept.session.is_some();
         if holds {
             kept.session = None;
-            kept.due = due;
+            kept.due = if kept.version() > version { Some(now) } else { due };
         }
         holds
     }

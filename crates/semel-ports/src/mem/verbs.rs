@@ -68,9 +68,10 @@ impl Store for MemStore {
         &self,
         task: &TaskId,
         generation: Generation,
+        version: u64,
         due: Option<Millis>,
     ) -> Result<bool, StoreError> {
-        Ok(self.enter()?.release(task, generation, due))
+        Ok(self.enter()?.release(task, generation, version, due))
     }
 
     async fn next_due(&self) -> Result<Option<Millis>, StoreError> {

@@ -157,12 +157,13 @@ impl Store for Crooked {
         &self,
         task: &TaskId,
         generation: Generation,
+        version: u64,
         due: Option<Millis>,
     ) -> Result<bool, StoreError> {
         let present = self.inner.coordination(task).map_or(generation, |c| c.generation);
         let used = if self.has(Fault::AnyRelease) { present } else { generation };
         let due = if self.has(Fault::ReleaseAtOnce) { Some(self.now().at) } else { due };
-        self.inner.release(task, used, due).await
+        self.inner.release(task, used, version, due).await
     }
 
     async fn next_due(&self) -> Result<Option<Millis>, StoreError> {

@@ -109,7 +109,7 @@ async fn new_epoch_leads_every_later_generation() {
     store.create(creation()).await.unwrap();
     let session = session(&store).await;
     let old = store.claim_task(&session, &task()).await.unwrap().unwrap().generation;
-    assert!(store.release(&task(), old, Some(Millis(START))).await.unwrap());
+    assert!(store.release(&task(), old, u64::MAX, Some(Millis(START))).await.unwrap());
     store.set_epoch(2);
     let new = store.claim(&session, 1).await.unwrap();
     assert_eq!(new.first().map(|c| c.generation), Some(Generation { epoch: 2, counter: 2 }));

@@ -208,11 +208,13 @@ pub(crate) fn release(
     sql: &mut Prepared<'_>,
     task: &TaskId,
     generation: Generation,
-    due: Option<Millis>,
+    (version, due, now): (u64, Option<Millis>, Millis),
 ) -> rusqlite::Result<bool> {
-    const RELEASE: &str = "UPDATE task SET session = NULL, due_at = ?4
+    const RELEASE: &str =
+        "UPDATE task SET session = NULL, due_at = CASE WHEN version > ?5 THEN ?6 ELSE ?4 END
         WHERE id = ?1 AND gen_epoch = ?2 AND gen_counter = ?3 AND session IS NOT NULL";
-    let values = (task.as_str(), generation.epoch, int(generation.counter), due.map(|at| at.0));
+    let values =
+        (task.as_str(), generation.epoch, int(generation.counter), due.map(|at| at.0), int(version), now.0);
     Ok(sql.run(RELEASE, values)? == 1)
 }
 

@@ -309,8 +309,13 @@ pub(crate) fn end_session(id: SessionId) -> impl Work<Answer = ()> {
 }
 
 /// Gives a task back.
-pub(crate) fn release(task: TaskId, generation: Generation, due: Option<Millis>) -> impl Work<Answer = bool> {
-    Plain(move |tx: &mut Tx<'_, '_>| Ok(task::release(tx.sql, &task, generation, due)?))
+pub(crate) fn release(
+    task: TaskId,
+    generation: Generation,
+    version: u64,
+    due: Option<Millis>,
+) -> impl Work<Answer = bool> {
+    Plain(move |tx: &mut Tx<'_, '_>| Ok(task::release(tx.sql, &task, generation, (version, due, tx.now))?))
 }
 
 /// Keeps a body.

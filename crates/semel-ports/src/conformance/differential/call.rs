@@ -26,7 +26,7 @@ pub(super) enum Call {
     FindTurn(TaskId, TurnId),
     Claim(SessionId, u32),
     ClaimTask(SessionId, TaskId),
-    Release(TaskId, Generation, Option<Millis>),
+    Release(TaskId, Generation, u64, Option<Millis>),
     NextDue,
     Load(TaskId),
     History(TaskId, u64),
@@ -150,8 +150,8 @@ impl Call {
             Self::FindTurn(task, turn) => told(store.find_turn(&task, &turn).await, |found| *found),
             Self::Claim(s, limit) => rows(store.claim(&s, limit).await),
             Self::ClaimTask(s, task) => maybe(store.claim_task(&s, &task).await),
-            Self::Release(task, generation, due) => {
-                told(store.release(&task, generation, due).await, |done| *done)
+            Self::Release(task, generation, version, due) => {
+                told(store.release(&task, generation, version, due).await, |done| *done)
             }
             Self::NextDue => maybe(store.next_due().await),
             Self::Load(task) => {

@@ -263,7 +263,8 @@ impl<S: Store> Pair<S> {
         let dead = found.is_some_and(|c| c.session.is_some() && !c.live);
         let old = Generation { counter: present.counter.wrapping_sub(1) % 1_000, ..present };
         let generation = if stale { old } else { present };
-        (stale || !dead).then(|| Call::Release(task, generation, self.moment(when)))
+        let version = if stale { 1 } else { u64::MAX };
+        (stale || !dead).then(|| Call::Release(task, generation, version, self.moment(when)))
     }
 
     /// One of the tasks that were claimed and not given back, dead owners' ones too.

@@ -93,9 +93,10 @@ impl Store for Only {
         &self,
         task: &TaskId,
         generation: Generation,
+        version: u64,
         due: Option<Millis>,
     ) -> Result<bool, StoreError> {
-        self.store.release(task, generation, due).await
+        self.store.release(task, generation, version, due).await
     }
 
     async fn next_due(&self) -> Result<Option<Millis>, StoreError> {

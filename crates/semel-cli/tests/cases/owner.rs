@@ -1,0 +1,109 @@
+//! Who owns the work, with real processes.
+
+use crate::{
+    plans::{KEYED, QUERYABLE, keyed_steps},
+    support::{Worker, at_most_one_each, drain, events, phase, show, submit, tasks, until, world},
+};
+use serde_json::json;
+
+/// Same host, same folder, same name; another life, which does not wait for the lease of the first.
+#[test]
+fn s12_s13_the_next_life_takes_over_what_the_killed_one_had() {
+    let world = world("tickets", &QUERYABLE.replace("timeout: 700ms", "timeout: 2s"));
+    world.sink.faults(&json!([{"fault": "slow_after:1500", "times": 1}]));
+    let mut first = Worker::start(&world, &[]);
+    let task = submit(&world, &[]);
+    until("the request is at the desk", || world.sink.posts().len() == 1);
+    let before = show(&world, &task);
+    first.kill();
+    let _second = Worker::start(&world, &[]);
+    until("the task is done", || phase(&world, &task) == "COMPLETED");
+    let after = show(&world, &task);
+    assert_ne!(before["session"], after["session"], "a new life is a new session");
+    assert!(after["generation"]["counter"].as_u64() > before["generation"]["counter"].as_u64());
+    assert_eq!((world.sink.effects(), world.sink.posts().len()), (1, 1));
+    world.verify();
+}
+
+/// SIGTERM before anything was sent: the task is given back, and the next worker goes on.
+#[test]
+fn s17_sigterm_before_the_send_gives_the_task_back() {
+    let wait = "  - { step: pause, sleep: 1500ms }\n  - { step: create, act: create, with: { incident: gw-1, title: down } }\n";
+    let world = world("tickets", &keyed_steps(wait));
+    let mut first = Worker::start(&world, &[]);
+    let task = submit(&world, &[]);
+    until("the timer runs", || phase(&world, &task) == "WAITING");
+    assert_eq!(first.term(), Some(0));
+    assert_eq!(world.sink.posts().len(), 0);
+    drain(&world);
+    assert_eq!((phase(&world, &task).as_str(), world.sink.effects()), ("COMPLETED", 1));
+    world.verify();
+}
+
+/// SIGTERM after the request left: its answer is waited for; what does not come is unknown, and looked up by the next.
+#[test]
+fn s17_sigterm_after_the_send_hands_over_what_is_unknown() {
+    let world = world("tickets", QUERYABLE);
+    world.sink.faults(&json!([{"fault": "slow_after:2500", "times": 1}]));
+    let mut first = Worker::start(&world, &[]);
+    let task = submit(&world, &[]);
+    until("the request is at the desk", || world.sink.posts().len() == 1);
+    assert_eq!(first.term(), Some(0));
+    drain(&world);
+    assert_eq!(phase(&world, &task), "COMPLETED");
+    assert_eq!((world.sink.effects(), world.sink.posts().len()), (1, 1));
+    assert!(!events(&world).iter().any(|(kind, _)| kind == "StepFailed"));
+    world.verify();
+}
+
+/// A task that kills whoever takes it, beside healthy ones.
+#[test]
+fn s44_s65_the_poisoned_task_goes_to_review_and_the_queue_moves_on() {
+    let world = world("tickets", &keyed_poison());
+    let poisoned = world.run(&["run", "plan.yaml", "-i", "incident=bad", "--json"], Some("submit.after_commit"));
+    assert!(poisoned.killed, "{}{}", poisoned.out, poisoned.err);
+    for _ in 0..3 {
+        let life = world.run(&["worker", "--slots", "1", "--until-idle", "0s"], Some("claim.after_commit"));
+        assert!(life.killed, "{:?} {}{}", life.code, life.out, life.err);
+    }
+    let healthy = (1..=50).map(|n| format!("{{\"incident\":\"good-{n}\"}}\n")).collect::<String>();
+    world.write("healthy.jsonl", &healthy);
+    let submitted = world.run(&["run", "plan.yaml", "--inputs-from", "healthy.jsonl", "--detach", "--json"], None);
+    assert_eq!(submitted.code, Some(0), "{}{}", submitted.out, submitted.err);
+    let _worker = Worker::start(&world, &["--slots", "1"]);
+    until("the healthy ones are done", || tasks(&world).iter().filter(|t| t["phase"] == "COMPLETED").count() == 50);
+    let all = tasks(&world);
+    let held: Vec<_> = all.iter().filter(|t| t["phase"] != "COMPLETED").collect();
+    assert!(held.len() == 1 && held[0]["phase"] == "NEEDS_REVIEW", "{held:?}");
+    let why = world.run(&["why", held[0]["id"].as_str().unwrap()], None);
+    assert!(why.out.contains("NEEDS_REVIEW"), "{}", why.out);
+    assert_eq!(world.sink.effects(), 50);
+    at_most_one_each(&world);
+}
+
+fn keyed_poison() -> String {
+    KEYED
+        .replace("name: keyed", "name: keyed\ninputs: { incident: { type: string } }")
+        .replace("incident: gw-1", "incident: \"${{ inputs.incident }}\"")
+}
+
+/// Workers with five slots are killed over and over; each life begins with all five free.
+#[test]
+fn s60_twenty_killed_workers_leave_no_slot_behind() {
+    let world = world("tickets", &keyed_poison());
+    let lines = (1..=60).map(|n| format!("{{\"incident\":\"i-{n}\"}}\n")).collect::<String>();
+    world.write("lines.jsonl", &lines);
+    let submitted = world.run(&["run", "plan.yaml", "--inputs-from", "lines.jsonl", "--detach", "--json"], None);
+    assert_eq!(submitted.code, Some(0), "{}{}", submitted.out, submitted.err);
+    for life in 0..20 {
+        let point = ["call.after_send", "call.after_answer", "turn.after_commit", "call.before_send"][life % 4];
+        let chaos = format!("{point}:{}", 1 + life % 5);
+        drop(world.run(&["worker", "--slots", "5", "--until-idle", "0s"], Some(&chaos)));
+    }
+    drain(&world);
+    let all = tasks(&world);
+    assert!(all.len() == 60 && all.iter().all(|t| t["phase"] == "COMPLETED"), "{all:?}");
+    assert_eq!(world.sink.effects(), 60);
+    at_most_one_each(&world);
+    world.verify();
+}

@@ -1,0 +1,357 @@
+//! The store that cannot be written, the lease that ends, the owner that is not alone: inside one process, against a desk
+//! of the test's own and the real connector.
+
+use crate::{
+    desk::{Answer, Desk},
+    inside::{Fate, Inside, SHORT, submit, until},
+    plans::{KEYED, QUERYABLE, chain},
+};
+use semel_engine::{engine::Options, ids};
+use semel_kernel::{
+    decide::Draft,
+    event::Event,
+    input::{Ctx, Input},
+    oblige,
+    operation::Judgement,
+    review::ReviewCause,
+    step::StepState,
+    task::{Phase, Task},
+};
+use semel_ports::{Authority, CommitError, Due, Store as _, StoreError, Turn};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+fn created() -> Answer {
+    Answer::Json(201, "{\"id\":\"T-1\"}".to_owned())
+}
+
+fn at(plan: &str, desk: &Desk) -> String {
+    plan.replace("{SINK}", &desk.address)
+}
+
+fn keys(desk: &Desk) -> BTreeSet<String> {
+    desk.requests().iter().filter_map(|r| r.header("idempotency-key").map(str::to_owned)).collect()
+}
+
+/// The store refuses every write from the moment the request has left; another task waits meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn s01_charged_while_the_balance_cannot_be_written() {
+    let inside = Inside::new();
+    let desk = Desk::open({
+        let store = Arc::clone(&inside.store);
+        move |_| {
+            store.closed.store(true, Ordering::SeqCst);
+            created()
+        }
+    });
+    let working = inside.work(Options::default()).await;
+    let task = submit(&working.engine, &at(&chain(&["one", "two"]), &desk), "a").await;
+    until("the record is refused again and again", || inside.store.refused.load(Ordering::SeqCst) >= 6).await;
+    assert_eq!(desk.posts(), 1, "nothing is sent while nothing can be written");
+    assert_eq!(inside.task(&task).await.steps.values().filter(|s| s.state == StepState::Committed).count(), 0);
+    inside.store.closed.store(false, Ordering::SeqCst);
+    until("the second request leaves once there is a record", || desk.posts() == 2).await;
+    inside.store.closed.store(false, Ordering::SeqCst);
+    inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!((desk.posts(), keys(&desk).len()), (2, 2), "one request and one key for each step");
+    working.stop().await;
+}
+
+/// *No space* when STARTED is to be recorded: nothing leaves until there is space.
+#[tokio::test(flavor = "multi_thread")]
+async fn s57_no_space_for_started_sends_nothing() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let full = Arc::new(AtomicBool::new(true));
+    inside.store.rule({
+        let full = Arc::clone(&full);
+        move |_| if full.load(Ordering::SeqCst) { Fate::Refused(StoreError::Full("no space".into())) } else { Fate::Kept }
+    });
+    let working = inside.work(Options::default()).await;
+    let submitting = tokio::spawn({
+        let (engine, plan) = (working.engine.clone(), at(KEYED, &desk));
+        async move { submit(&engine, &plan, "a").await }
+    });
+    until("it was refused", || inside.store.refused.load(Ordering::SeqCst) >= 4).await;
+    assert_eq!(desk.requests().len(), 0);
+    full.store(false, Ordering::SeqCst);
+    let task = submitting.await.unwrap();
+    inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!(desk.posts(), 1);
+    working.stop().await;
+}
+
+/// *No space* when the answer is to be recorded: the answer is kept in hand, the effect is not repeated, the next one waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn s57_no_space_for_the_result_repeats_nothing() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let full = Arc::new(AtomicBool::new(true));
+    inside.store.rule({
+        let full = Arc::clone(&full);
+        move |turn| match answers(turn) && full.load(Ordering::SeqCst) {
+            true => Fate::Refused(StoreError::Full("no space".into())),
+            false => Fate::Kept,
+        }
+    });
+    let working = inside.work(Options::default()).await;
+    let task = submit(&working.engine, &at(&chain(&["one", "two"]), &desk), "a").await;
+    until("the result was refused", || inside.store.refused.load(Ordering::SeqCst) >= 4).await;
+    assert_eq!(desk.posts(), 1);
+    full.store(false, Ordering::SeqCst);
+    inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!(desk.posts(), 2);
+    working.stop().await;
+}
+
+fn answers(turn: &Turn) -> bool {
+    turn.events.iter().any(|e| matches!(e, Event::AttemptAnswered { .. }))
+}
+
+/// *Busy* when the answer is to be recorded, several times: the commit alone is repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn s58_a_busy_store_repeats_the_commit_and_not_the_effect() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let left = AtomicUsize::new(5);
+    inside.store.rule(move |turn| {
+        let refuse = answers(turn) && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        if refuse { Fate::Refused(StoreError::Busy("locked".into())) } else { Fate::Kept }
+    });
+    let working = inside.work(Options::default()).await;
+    let task = submit(&working.engine, &at(KEYED, &desk), "a").await;
+    inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!((desk.posts(), inside.store.refused.load(Ordering::SeqCst)), (1, 5));
+    working.stop().await;
+}
+
+/// The connection breaks at each commit in turn, once after it became durable and once before.
+#[tokio::test(flavor = "multi_thread")]
+async fn s55_the_answer_of_each_commit_is_lost_in_turn() {
+    for nth in 1..=3 {
+        for fate in [Fate::AnswerLost, Fate::Refused(StoreError::CommitUnknown("lost".into()))] {
+            let inside = Inside::new();
+            let desk = Desk::open(|_| created());
+            let mut script = vec![Fate::Kept; nth];
+            script.push(fate.clone());
+            *inside.store.script.lock().unwrap() = script.into();
+            let working = inside.work(SHORT).await;
+            let task = submit(&working.engine, &at(&chain(&["one", "two", "three"]), &desk), "a").await;
+            inside.until_phase(&task, Phase::Completed).await;
+            assert_eq!(keys(&desk).len(), 3, "commit {nth}, {fate:?}");
+            let most = if nth == 3 { 3 } else { 4 };
+            assert!(desk.posts() <= most, "commit {nth}, {fate:?}: at most one request is repeated, under its key");
+            working.stop().await;
+        }
+    }
+}
+
+/// The store is away for a while, with tasks that wait; when it is back, work goes on by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn s56_work_goes_on_by_itself_when_the_store_is_back() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let working = inside.work(Options::default()).await;
+    let steps = "steps:\n  - { step: pause, sleep: 300ms }\n";
+    let plan = at(&KEYED.replace("steps:\n", steps), &desk);
+    let mut tasks = Vec::new();
+    for n in 0..10 {
+        tasks.push(submit(&working.engine, &plan, &n.to_string()).await);
+    }
+    for task in &tasks {
+        inside.until_phase(task, Phase::Waiting).await;
+    }
+    inside.store.closed.store(true, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(desk.posts(), 0);
+    inside.store.closed.store(false, Ordering::SeqCst);
+    for task in &tasks {
+        inside.until_phase(task, Phase::Completed).await;
+    }
+    assert_eq!((desk.posts(), keys(&desk).len()), (10, 10));
+    working.stop().await;
+}
+
+/// A step and a timer both outlast the lease; two owners look; nobody takes anything from the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn s07_longer_than_the_lease_under_two_owners() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| {
+        std::thread::sleep(Duration::from_millis(2_500));
+        created()
+    });
+    let (a, b) = (inside.work(SHORT).await, inside.work(SHORT).await);
+    let slow = at(&KEYED.replace("timeout: 700ms", "timeout: 10s"), &desk);
+    let long = submit(&a.engine, &slow, "long").await;
+    let later = submit(&a.engine, &slow.replace("steps:\n", "steps:\n  - { step: pause, sleep: 2500ms }\n"), "later").await;
+    let long_task = inside.until_phase(&long, Phase::Completed).await;
+    let waiting = inside.task(&later).await;
+    assert_ne!(oblige::phase(&waiting), Phase::NeedsReview);
+    inside.until_phase(&later, Phase::Completed).await;
+    assert_eq!(long_task.generation.counter, 1, "the lease was renewed, the owner did not change");
+    assert_eq!((desk.posts(), keys(&desk).len()), (2, 2));
+    a.stop().await;
+    b.stop().await;
+}
+
+const BLIND_CHAT: &str = r#"
+semel: 1
+name: chat
+tools:
+  send:
+    effect: blind
+    key: [to]
+    timeout: 10s
+    http: { method: POST, url: "{SINK}/messages", body: json }
+steps:
+  - { step: send, act: send, with: { to: room, text: hello } }
+"#;
+
+/// The first owner's lease is not renewed while its message is under way: the second asks a person, and sends nothing. What
+/// the first hears late settles it.
+#[tokio::test(flavor = "multi_thread")]
+async fn s08_s52_the_late_answer_of_a_fenced_owner_is_evidence() {
+    let inside = Inside::new();
+    let (go, gate) = (Arc::new(AtomicBool::new(false)), Mutex::new(()));
+    let desk = Desk::open({
+        let go = Arc::clone(&go);
+        move |_| {
+            let _one = gate.lock().unwrap();
+            while !go.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            created()
+        }
+    });
+    let a = inside.work(SHORT).await;
+    *inside.store.deaf.lock().unwrap() = Some(a.engine.session().clone());
+    let task = submit(&a.engine, &at(BLIND_CHAT, &desk), "a").await;
+    until("the message is under way", || desk.posts() == 1).await;
+    let b = inside.work(SHORT).await;
+    let held = inside.until_phase(&task, Phase::NeedsReview).await;
+    assert_eq!(held.reviews[0].cause, ReviewCause::Blind);
+    assert_eq!(first(&held), Judgement::Unknown, "unknown is not failed");
+    go.store(true, Ordering::SeqCst);
+    let end = inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!(first(&end), Judgement::Applied);
+    let events = inside.events(&task).await;
+    assert!(events.iter().any(|e| matches!(e, Event::EvidenceAdded { .. })), "{events:#?}");
+    assert_eq!(desk.posts(), 1);
+    a.stop().await;
+    b.stop().await;
+}
+
+fn first(task: &Task) -> Judgement {
+    task.operations.values().next().unwrap().judge()
+}
+
+/// A scan for orphans and a submit in the same instant, two hundred times: each body runs once.
+#[tokio::test(flavor = "multi_thread")]
+async fn s09_a_scan_never_adopts_what_was_just_submitted() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let plan = at(KEYED, &desk);
+    let a = inside.work(Options::default()).await;
+    let mut lives = Vec::new();
+    let mut tasks = Vec::new();
+    for n in 0..200_u32 {
+        if n % 25 == 0 {
+            lives.push(inside.work(Options::default()).await);
+        }
+        let scans = lives.last().unwrap().engine.clone();
+        let scanned = tokio::spawn(async move { scans.store().claim(scans.session(), 64).await.unwrap() });
+        tasks.push(submit(&a.engine, &plan, &n.to_string()).await);
+        assert_eq!(scanned.await.unwrap(), [], "there is no orphan to be found");
+    }
+    for task in &tasks {
+        let task = inside.until_phase(task, Phase::Completed).await;
+        assert_eq!(task.generation.counter, 1);
+    }
+    assert_eq!((desk.posts(), keys(&desk).len()), (200, 200));
+    for life in lives {
+        life.stop().await;
+    }
+    a.stop().await;
+}
+
+/// A step in flight is handed out a second time, to its owner and to another: both are refused before anything starts.
+#[tokio::test(flavor = "multi_thread")]
+async fn s10_a_second_dispatch_of_what_is_in_flight_is_refused() {
+    let inside = Inside::new();
+    let meet = Arc::new(Barrier::new(2));
+    let desk = Desk::open({
+        let meet = Arc::clone(&meet);
+        move |_| {
+            meet.wait();
+            created()
+        }
+    });
+    let (a, b) = (inside.work(Options::default()).await, inside.work(Options::default()).await);
+    let task = submit(&a.engine, &at(&KEYED.replace("timeout: 700ms", "timeout: 20s"), &desk), "a").await;
+    until("it is in flight", || desk.posts() == 1).await;
+    for engine in [&a.engine, &b.engine] {
+        assert_eq!(engine.store().claim_task(engine.session(), &task).await.unwrap(), None);
+        assert_eq!(engine.store().claim(engine.session(), 8).await.unwrap(), []);
+    }
+    tokio::task::block_in_place(|| meet.wait());
+    let end = inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!((end.operations.values().next().unwrap().made(), desk.posts()), (1, 1));
+    a.stop().await;
+    b.stop().await;
+}
+
+/// Somebody read the task as it was in flight and writes after the owner has completed it: nothing is changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn s14_what_was_decided_on_an_old_picture_changes_nothing() {
+    let inside = Inside::new();
+    let meet = Arc::new(Barrier::new(2));
+    let desk = Desk::open({
+        let meet = Arc::clone(&meet);
+        move |_| {
+            meet.wait();
+            created()
+        }
+    });
+    let a = inside.work(Options::default()).await;
+    let task = submit(&a.engine, &at(&KEYED.replace("timeout: 700ms", "timeout: 20s"), &desk), "a").await;
+    until("it is in flight", || desk.posts() == 1).await;
+    let now = inside.store.now();
+    let mut draft = Draft::on(inside.task(&task).await);
+    draft.take(Input::Pause { actor: "sweep".into(), reason: "it looks stuck".into() }, Ctx { now, draw: 0 }).unwrap();
+    let (stale, _) = Turn::close(draft, ids::turn(77).unwrap(), Authority::Anyone, now.at, Due::Wake);
+    tokio::task::block_in_place(|| meet.wait());
+    let end = inside.until_phase(&task, Phase::Completed).await;
+    let refused = inside.store.commit(stale).await;
+    assert!(matches!(refused, Err(CommitError::Conflict { actual }) if actual == end.version), "{refused:?}");
+    let after = inside.task(&task).await;
+    assert_eq!((after.version, oblige::phase(&after)), (end.version, Phase::Completed));
+    assert_eq!(desk.posts(), 1);
+    a.stop().await;
+}
+
+/// The commit of the success meets a store that is busy for a while, and others look for orphans in between and after.
+#[tokio::test(flavor = "multi_thread")]
+async fn s15_completed_wins_over_any_cleaning_up() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let left = AtomicUsize::new(4);
+    inside.store.rule(move |turn| {
+        let refuse = answers(turn) && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        if refuse { Fate::Refused(StoreError::Busy("locked".into())) } else { Fate::Kept }
+    });
+    let (a, b) = (inside.work(Options::default()).await, inside.work(Options::default()).await);
+    let task = submit(&a.engine, &at(QUERYABLE, &desk), "a").await;
+    until("the commit was refused", || inside.store.refused.load(Ordering::SeqCst) >= 2).await;
+    assert_eq!(b.engine.store().claim_task(b.engine.session(), &task).await.unwrap(), None);
+    let end = inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!(b.engine.store().claim_task(b.engine.session(), &task).await.unwrap(), None);
+    assert_eq!((inside.task(&task).await.version, desk.requests().len()), (end.version, 1));
+    a.stop().await;
+    b.stop().await;
+}
