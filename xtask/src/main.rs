@@ -1,21 +1,32 @@
-//! `cargo run -p xtask -- tidy`: the rules of the house, checked. The same runs as a test.
+//! `cargo run -p xtask -- tidy`: the rules of the house, checked. `-- cases` writes the page of scenarios anew. Both run as
+//! tests, too.
 
 use std::process::ExitCode;
+use xtask::Report;
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command of the house")]
+#[expect(clippy::print_stderr, reason = "a command of the house")]
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
-        Some("tidy") => {
-            let report = xtask::tidy(&xtask::root());
-            println!("{}", report.summary);
-            for fault in &report.faults {
-                eprintln!("{fault}");
+        Some("tidy") => told(&xtask::tidy(&xtask::root())),
+        Some("cases") => match xtask::cases::write(&xtask::root()) {
+            Ok(report) => told(&report),
+            Err(e) => {
+                eprintln!("docs/generated/cases.md: {e}");
+                ExitCode::FAILURE
             }
-            ExitCode::from(u8::from(!report.faults.is_empty()))
-        }
+        },
         _ => {
-            eprintln!("usage: cargo run -p xtask -- tidy");
+            eprintln!("usage: cargo run -p xtask -- tidy|cases");
             ExitCode::from(2)
         }
     }
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command of the house")]
+fn told(report: &Report) -> ExitCode {
+    println!("{}", report.summary);
+    for fault in &report.faults {
+        eprintln!("{fault}");
+    }
+    ExitCode::from(u8::from(!report.faults.is_empty()))
 }

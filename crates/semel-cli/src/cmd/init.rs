@@ -97,6 +97,7 @@ fn told(args: &low::Init, files: &[(PathBuf, String)], ui: Ui) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use semel_kernel::json::Json;
     use semel_plan::{plan::PlanDoc, problem::Problems, schema::Schema, yaml};
 
     fn args(dir: &Path, effect: &str) -> low::Init {
@@ -118,10 +119,24 @@ mod tests {
         }
     }
 
+    /// An editor finds the contract's schema beside the plan's; here it is carried inside.
+    fn bundled(kind: &str) -> Json {
+        let read = |kind: &str| {
+            let (_, text) = SCHEMAS.iter().find(|(k, _)| *k == kind).expect("a schema");
+            Json::parse(text).expect("JSON")
+        };
+        let mut schema = read(kind);
+        if let Json::Obj(map) = &mut schema
+            && kind == "plan"
+            && let Some(Json::Obj(defs)) = map.get_mut("$defs")
+        {
+            defs.insert("contract-file".to_owned(), read("contract"));
+        }
+        schema
+    }
+
     fn violations(kind: &str, file: &Path) -> Vec<String> {
-        let (_, schema) = SCHEMAS.iter().find(|(k, _)| *k == kind).expect("a schema");
-        let schema = semel_kernel::json::Json::parse(schema).expect("JSON");
-        let schema = Schema::compile(&schema).expect("a schema");
+        let schema = Schema::compile(&bundled(kind)).expect("a schema");
         let text = std::fs::read_to_string(file).expect("a file");
         let mut problems = Problems::new();
         let root = yaml::parse("f", &text, &mut problems).expect("YAML");

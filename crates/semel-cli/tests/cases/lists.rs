@@ -15,7 +15,7 @@ fn items(report: &Value) -> Vec<&Value> {
 /// Each result belongs to its recipient, and each recipient has one.
 #[test]
 fn s42_three_recipients_killed_after_the_second() {
-    let each = "  - step: mail\n    each: { in: [\"a\", \"b\", \"c\"], as: p }\n    act: create\n    with: { incident: \"${{ p }}\", title: same for all }\n";
+    let each = "  - step: mail\n    each: { in: [\"a\", \"b\", \"c\"], as: p, key: \"${{ p }}\" }\n    act: create\n    with: { incident: \"${{ p }}\", title: same for all }\n";
     for point in ["call.after_send:2", "call.after_answer:2", "turn.after_commit:3", "call.before_send:3"] {
         let world = world("tickets", &keyed_steps(each));
         must_be_killed(&world, point);
@@ -40,15 +40,15 @@ tools:
   send:
     effect: blind
     key: [to]
-    cosmetic: [gateway]
+    cosmetic: [messages]
     timeout: 2s
     retry: { max: 3, wait: 20ms, jitter: none }
-    http: { method: POST, url: "${{ args.gateway }}/messages", body: json, send: { to: "${{ args.to }}", text: hello } }
+    http: { method: POST, url: "${{ args.messages }}", body: json, send: { to: "${{ args.to }}", text: hello } }
 steps:
   - step: mail
     each: { in: "${{ inputs.people }}", as: p, key: "${{ p.to }}" }
     act: send
-    with: { to: "${{ p.to }}", gateway: "${{ p.gateway }}" }
+    with: { to: "${{ p.to }}", messages: "${{ p.messages }}" }
 "#;
 
 /// Nobody listens where number 57 is to be sent.
@@ -57,7 +57,7 @@ fn hundred() -> World {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let person = |n: u32| {
         let gateway = if n == 57 { format!("http://{closed}") } else { world.sink.address.clone() };
-        json!({"to": format!("n{n:03}"), "gateway": gateway})
+        json!({"to": format!("n{n:03}"), "messages": format!("{gateway}/messages")})
     };
     let people: Vec<Value> = (1..=100).map(person).collect();
     world.write("inputs.json", &json!({"people": people}).to_string());

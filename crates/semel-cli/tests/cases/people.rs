@@ -10,7 +10,7 @@ use serde_json::json;
 /// *It happened* and *write it off* race for each of ten reviews: one wins, the other is told.
 #[test]
 fn s29_s30_two_answers_to_one_review_and_one_wins() {
-    let each = "  - step: send\n    each: { in: [\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\"], as: p, parallel: 10 }\n    act: send\n    with: { to: \"${{ p }}\", text: hello }\n";
+    let each = "  - step: send\n    each: { in: [\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\"], as: p, key: \"${{ p }}\", parallel: 10 }\n    act: send\n    with: { to: \"${{ p }}\", text: hello }\n";
     let (head, _) = BLIND.split_once("steps:").unwrap();
     let world = world("sms", &format!("{head}steps:\n{each}"));
     world.sink.faults(&json!([{"fault": "reset_after", "times": 10}]));
