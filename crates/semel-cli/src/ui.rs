@@ -150,7 +150,7 @@ pub(crate) fn problem_text(problem: &Problem) -> String {
 
 /// A state word with its colour; the word itself says it all.
 pub(crate) fn state(word: &str) -> String {
-    let style = match word {
+    let style = match word.trim_end() {
         "COMMITTED" | "COMPLETED" | "succeeded" => Style::new().green(),
         "FAILED" | "failed_final" | "failed_retryable" => Style::new().red(),
         "UNKNOWN" | "NEEDS_REVIEW" | "unknown" => Style::new().yellow().bold(),

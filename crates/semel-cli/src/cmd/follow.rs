@@ -1,13 +1,16 @@
 //! Following a task to its end, and saying how it came out.
 
+mod event;
+
+pub(crate) use event::print as print_event;
+
 use crate::{
     fail::{Exit, Fail},
     ui::{self, Ui, table::table, time},
     wire::Owner,
 };
-use semel_engine::{engine::Progress, view::timeline};
+use semel_engine::engine::Progress;
 use semel_kernel::{
-    event::Recorded,
     id::TaskId,
     oblige,
     outcome::Stored,
@@ -111,18 +114,11 @@ async fn next_of(progress: &mut Receiver<Progress>, task: &TaskId) {
 async fn print_new(store: &dyn Store, task: &TaskId, seen: u64, ui: Ui) -> Result<(Phase, u64), Fail> {
     let events = store.history(task, seen).await?;
     for recorded in &events {
-        print_event(recorded, ui);
+        event::print(recorded, ui);
     }
     let now = store.load(task).await.and_then(Loaded::into_task)?;
     let version = events.last().map_or(seen, |r| r.seq);
     Ok((oblige::phase(&now), version))
-}
-
-pub(crate) fn print_event(recorded: &Recorded, ui: Ui) {
-    if !ui.json {
-        let line = timeline::line(recorded);
-        ui.say(&format!("  {}  {}", time::moment(line.at), line.text));
-    }
 }
 
 #[derive(Serialize)]

@@ -8,6 +8,12 @@ pub(crate) fn moment(at: Millis) -> String {
         .map_or_else(|_| at.to_string(), |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
+/// The time of day in UTC, to the millisecond.
+pub(crate) fn clock(at: Millis) -> String {
+    jiff::Timestamp::from_millisecond(at.0)
+        .map_or_else(|_| at.to_string(), |t| t.strftime("%H:%M:%S%.3f").to_string())
+}
+
 /// `850 ms`, `12 s`, `4 m 10 s`, `3 h 2 m`, `5 d 1 h`.
 pub(crate) fn span(ms: i64) -> String {
     let s = ms / 1_000;

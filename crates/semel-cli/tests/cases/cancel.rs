@@ -30,7 +30,10 @@ fn s53_cancelled_while_step_two_of_five_is_in_flight() {
     assert_ne!(asked["task"]["phase"], "CANCELLED", "not before step two is settled");
     until("the task ends", || phase(&world, &task) == "CANCELLED");
     let end = show(&world, &task);
-    assert_eq!((&step(&end, "one")["state"], &step(&end, "two")["state"]), (&json!("COMMITTED"), &json!("COMMITTED")));
+    assert_eq!(
+        (&step(&end, "one")["state"], &step(&end, "two")["state"]),
+        (&json!("COMMITTED"), &json!("COMMITTED"))
+    );
     assert_eq!((world.sink.effects(), world.sink.posts().len()), (2, 2), "three to five are never sent");
     world.verify();
 }

@@ -18,8 +18,8 @@ use semel_kernel::{
 };
 use semel_plan::plan::PlanDoc;
 use semel_ports::{
-    Claim, CommitError, Created, Creation, Entropy, Loaded, OperationFilter, OperationRow, Page, Receipt, ReviewFilter, ReviewRow,
-    Store, StoreError, StoreInfo, TaskFilter, TaskRow, Turn,
+    Claim, CommitError, Created, Creation, Entropy, Loaded, OperationFilter, OperationRow, Page, Receipt,
+    ReviewFilter, ReviewRow, Store, StoreError, StoreInfo, TaskFilter, TaskRow, Turn,
 };
 use semel_store_sqlite::{Options as StoreOptions, SqliteStore};
 use std::{
@@ -172,7 +172,11 @@ impl Store for Faulty {
         self.inner.history(task, after).await
     }
 
-    async fn find_client(&self, tenant: &Tenant, client: &ClientId) -> Result<Option<(TaskId, Hash)>, StoreError> {
+    async fn find_client(
+        &self,
+        tenant: &Tenant,
+        client: &ClientId,
+    ) -> Result<Option<(TaskId, Hash)>, StoreError> {
         self.inner.find_client(tenant, client).await
     }
 
@@ -189,7 +193,11 @@ impl Store for Faulty {
         self.inner.tasks(filter, page).await
     }
 
-    async fn operations(&self, filter: &OperationFilter, page: Page) -> Result<Vec<OperationRow>, StoreError> {
+    async fn operations(
+        &self,
+        filter: &OperationFilter,
+        page: Page,
+    ) -> Result<Vec<OperationRow>, StoreError> {
         self.inner.operations(filter, page).await
     }
 
@@ -245,8 +253,18 @@ impl Inside {
         Self { store: Arc::new(store), entropy: Arc::new(Counter(AtomicU64::new(1))), _dir: dir }
     }
 
-    pub async fn engine(&self, options: Options) -> Engine {
-        let http = HttpConnector::new(Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))), HttpOptions::default());
+    /// The commit after the first `kept` ones meets this fate.
+    pub fn script(&self, kept: usize, fate: Fate) {
+        let mut script = VecDeque::from(vec![Fate::Kept; kept]);
+        script.push_back(fate);
+        *self.store.script.lock().unwrap() = script;
+    }
+
+    async fn engine(&self, options: Options) -> Engine {
+        let http = HttpConnector::new(
+            Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))),
+            HttpOptions::default(),
+        );
         Engine::start(self.store.clone(), Arc::new(http), self.entropy.clone(), options).await.unwrap()
     }
 
@@ -296,7 +314,10 @@ pub async fn until(what: &str, truth: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    assert!(tokio::time::timeout(Duration::from_secs(40), wait).await.is_ok(), "this never came true: {what}");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(40), wait).await.is_ok(),
+        "this never came true: {what}"
+    );
 }
 
 pub fn plan(text: &str) -> Arc<PlanDoc> {
@@ -314,6 +335,7 @@ pub fn request(plan: &Arc<PlanDoc>, id: &str) -> Request {
 }
 
 pub async fn submit(engine: &Engine, text: &str, id: &str) -> TaskId {
-    let (Submitted::Created(task) | Submitted::Attached(task)) = engine.submit(request(&plan(text), id)).await.unwrap();
+    let (Submitted::Created(task) | Submitted::Attached(task)) =
+        engine.submit(request(&plan(text), id)).await.unwrap();
     task
 }

@@ -3,7 +3,9 @@
 use crate::{
     desk::{Answer, Desk},
     plans::{KEYED, chain, keyed_steps},
-    support::{RUN, Worker, count_of, done, events, must_be_killed, ran, run_with, step, tasks, until, world},
+    support::{
+        RUN, Worker, count_of, done, events, must_be_killed, ran, run_with, step, tasks, until, world,
+    },
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -122,13 +124,20 @@ fn s28_two_tenants_with_one_client_id_never_meet() {
     assert_eq!((tasks(&world).len(), world.sink.effects()), (2, 2));
     let refused = as_tenant("t2", "gamma");
     assert_eq!(refused.code, Some(6), "{}{}", refused.out, refused.err);
-    assert!(!refused.out.contains("alpha") && !refused.err.contains("alpha"), "{}{}", refused.out, refused.err);
+    assert!(
+        !refused.out.contains("alpha") && !refused.err.contains("alpha"),
+        "{}{}",
+        refused.out,
+        refused.err
+    );
 }
 
 /// Equal calls are one operation; meaning it again is said.
 #[test]
 fn s37_nine_equal_calls_are_one_and_an_intent_of_its_own_is_another() {
-    let call = |n: usize| format!("  - {{ step: call{n}, needs: [], act: create, with: {{ incident: gw-1, title: down }} }}\n");
+    let call = |n: usize| {
+        format!("  - {{ step: call{n}, needs: [], act: create, with: {{ incident: gw-1, title: down }} }}\n")
+    };
     let all: String = (1..=9).map(call).collect();
     let again = "  - { step: again, act: create, intent: 2, with: { incident: gw-1, title: down } }\n";
     let world = world("tickets", &keyed_steps(&format!("{all}{again}")));
@@ -162,7 +171,10 @@ fn s43_a_killed_task_finds_its_own_record_and_not_its_neighbours() {
 /// The shared operation of two tasks is a task of its own: what is final for it is final for those who wait for it.
 #[test]
 fn s45_do_not_retry_reaches_the_one_who_waits() {
-    let shared = KEYED.replace("    timeout:", "    scope: tenant\n    within: 1h\n    retry: { max: 3, wait: 50ms }\n    timeout:");
+    let shared = KEYED.replace(
+        "    timeout:",
+        "    scope: tenant\n    within: 1h\n    retry: { max: 3, wait: 50ms }\n    timeout:",
+    );
     let world_final = world("tickets", &shared);
     world_final.sink.faults(&json!([{"fault": "refuse_400"}]));
     let ran = run_with(&world_final, &[], None);

@@ -60,7 +60,8 @@ fn s17_sigterm_after_the_send_hands_over_what_is_unknown() {
 #[test]
 fn s44_s65_the_poisoned_task_goes_to_review_and_the_queue_moves_on() {
     let world = world("tickets", &keyed_poison());
-    let poisoned = world.run(&["run", "plan.yaml", "-i", "incident=bad", "--json"], Some("submit.after_commit"));
+    let poisoned =
+        world.run(&["run", "plan.yaml", "-i", "incident=bad", "--json"], Some("submit.after_commit"));
     assert!(poisoned.killed, "{}{}", poisoned.out, poisoned.err);
     for _ in 0..3 {
         let life = world.run(&["worker", "--slots", "1", "--until-idle", "0s"], Some("claim.after_commit"));
@@ -68,10 +69,13 @@ fn s44_s65_the_poisoned_task_goes_to_review_and_the_queue_moves_on() {
     }
     let healthy = (1..=50).map(|n| format!("{{\"incident\":\"good-{n}\"}}\n")).collect::<String>();
     world.write("healthy.jsonl", &healthy);
-    let submitted = world.run(&["run", "plan.yaml", "--inputs-from", "healthy.jsonl", "--detach", "--json"], None);
+    let submitted =
+        world.run(&["run", "plan.yaml", "--inputs-from", "healthy.jsonl", "--detach", "--json"], None);
     assert_eq!(submitted.code, Some(0), "{}{}", submitted.out, submitted.err);
     let _worker = Worker::start(&world, &["--slots", "1"]);
-    until("the healthy ones are done", || tasks(&world).iter().filter(|t| t["phase"] == "COMPLETED").count() == 50);
+    until("the healthy ones are done", || {
+        tasks(&world).iter().filter(|t| t["phase"] == "COMPLETED").count() == 50
+    });
     let all = tasks(&world);
     let held: Vec<_> = all.iter().filter(|t| t["phase"] != "COMPLETED").collect();
     assert!(held.len() == 1 && held[0]["phase"] == "NEEDS_REVIEW", "{held:?}");
@@ -93,10 +97,12 @@ fn s60_twenty_killed_workers_leave_no_slot_behind() {
     let world = world("tickets", &keyed_poison());
     let lines = (1..=60).map(|n| format!("{{\"incident\":\"i-{n}\"}}\n")).collect::<String>();
     world.write("lines.jsonl", &lines);
-    let submitted = world.run(&["run", "plan.yaml", "--inputs-from", "lines.jsonl", "--detach", "--json"], None);
+    let submitted =
+        world.run(&["run", "plan.yaml", "--inputs-from", "lines.jsonl", "--detach", "--json"], None);
     assert_eq!(submitted.code, Some(0), "{}{}", submitted.out, submitted.err);
     for life in 0..20 {
-        let point = ["call.after_send", "call.after_answer", "turn.after_commit", "call.before_send"][life % 4];
+        let point =
+            ["call.after_send", "call.after_answer", "turn.after_commit", "call.before_send"][life % 4];
         let chaos = format!("{point}:{}", 1 + life % 5);
         drop(world.run(&["worker", "--slots", "5", "--until-idle", "0s"], Some(&chaos)));
     }

@@ -41,8 +41,14 @@ fn reviews(world: &crate::world::World) -> Vec<String> {
 fn s66_going_on_with_the_third_step_leaves_the_first_two_alone() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (head, _) = KEYED.split_once("steps:").unwrap();
-    let second = head.split_once("tools:\n").unwrap().1.replace("create:", "device:").replace("{SINK}", &format!("http://{closed}"));
-    let second = second.replace("    timeout:", "    offline: review\n    retry: { max: 2, wait: 20ms }\n    timeout:");
+    let second = head
+        .split_once("tools:\n")
+        .unwrap()
+        .1
+        .replace("create:", "device:")
+        .replace("{SINK}", &format!("http://{closed}"));
+    let second = second
+        .replace("    timeout:", "    offline: review\n    retry: { max: 2, wait: 20ms }\n    timeout:");
     let steps = "  - { step: ticket, act: create, with: { incident: a, title: down } }\n  - { step: mail, act: create, with: { incident: b, title: down } }\n  - { step: device, act: device, with: { incident: c, title: down } }\n";
     let world = world("tickets", &format!("{head}{second}steps:\n{steps}"));
     let _worker = Worker::start(&world, &[]);

@@ -66,5 +66,10 @@ pub fn keyed_steps(steps: &str) -> String {
 
 /// Steps one after the other, each about an incident of its own name.
 pub fn chain(names: &[&str]) -> String {
-    keyed_steps(&names.iter().map(|n| format!("  - {{ step: {n}, act: create, with: {{ incident: {n}, title: down }} }}\n")).collect::<String>())
+    keyed_steps(
+        &names
+            .iter()
+            .map(|n| format!("  - {{ step: {n}, act: create, with: {{ incident: {n}, title: down }} }}\n"))
+            .collect::<String>(),
+    )
 }

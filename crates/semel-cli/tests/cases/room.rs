@@ -73,7 +73,12 @@ fn s58_a_foreign_lock_delays_the_commit_and_repeats_nothing() {
     world.sink.faults(&json!([{"fault": "slow_after:700", "times": 1}]));
     let mut run = world.spawn(&RUN);
     until("the effect is there", || world.sink.effects() == 1);
-    foreign.stdin.as_mut().unwrap().write_all(b"BEGIN IMMEDIATE;\n.shell sleep 7\nROLLBACK;\n.quit\n").unwrap();
+    foreign
+        .stdin
+        .as_mut()
+        .unwrap()
+        .write_all(b"BEGIN IMMEDIATE;\n.shell sleep 7\nROLLBACK;\n.quit\n")
+        .unwrap();
     assert!(foreign.wait().unwrap().success());
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert_eq!((world.sink.effects(), world.sink.posts().len()), (1, 1));
@@ -82,6 +87,10 @@ fn s58_a_foreign_lock_delays_the_commit_and_repeats_nothing() {
 
 fn sqlite(world: &crate::world::World) -> Option<std::process::Child> {
     let mut command = Command::new("sqlite3");
-    command.arg(world.dir.path().join("semel.db")).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg(world.dir.path().join("semel.db"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.spawn().ok()
 }

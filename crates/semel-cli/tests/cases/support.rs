@@ -115,7 +115,12 @@ pub fn drain(world: &World) {
 
 /// The row of a step in a report of `run` or `task show`.
 pub fn step<'a>(report: &'a Value, name: &str) -> &'a Value {
-    report["steps"].as_array().unwrap().iter().find(|s| s["step"] == name).unwrap_or_else(|| panic!("{name}: {report}"))
+    report["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|s| s["step"] == name)
+        .unwrap_or_else(|| panic!("{name}: {report}"))
 }
 
 pub fn tasks(world: &World) -> Vec<Value> {
@@ -128,7 +133,10 @@ pub fn tasks(world: &World) -> Vec<Value> {
 pub fn events(world: &World) -> Vec<(String, Value)> {
     let lines = world.events();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.map(|mut line| line["event"]["event"].take()).map(|e| (e["type"].as_str().unwrap().to_owned(), e)).collect()
+    lines
+        .map(|mut line| line["event"]["event"].take())
+        .map(|e| (e["type"].as_str().unwrap().to_owned(), e))
+        .collect()
 }
 
 pub fn count_of(world: &World, kind: &str) -> usize {

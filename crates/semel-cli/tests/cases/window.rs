@@ -1,6 +1,7 @@
 //! The window between the effect and its record (S01 is with the faults of the store).
 
 use crate::{
+    desk::{Answer, Desk},
     plans::{BLIND, KEYED, QUERYABLE, chain},
     support::{at_most_one_each, done, events, must_be_killed, run_with, step, world},
 };
@@ -97,6 +98,21 @@ fn s05_killed_in_every_gap_of_the_second_step() {
 #[test]
 fn s05_killed_in_every_gap_of_the_third_step() {
     killed_in_every_gap(3, 5);
+}
+
+/// The target hears the request and never answers, while the heart of the owner beats on.
+#[test]
+fn s11_alive_and_getting_nowhere_is_interrupted_and_named() {
+    let desk = Desk::open(|_| Answer::Never);
+    let world = world("sms", &BLIND.replace("{SINK}", &desk.address));
+    let ran = run_with(&world, &[], None);
+    assert_eq!(ran.code, Some(5), "{}{}", ran.out, ran.err);
+    assert_eq!(desk.posts(), 1);
+    let why = world.run(&["why", ran.json()["task"].as_str().unwrap()], None);
+    assert!(why.out.contains("send"), "the step is named: {}", why.out);
+    assert!(
+        events(&world).iter().any(|(kind, e)| kind == "AttemptUnknown" && e.to_string().contains("timeout"))
+    );
 }
 
 /// A first refusal that passes, then success; the process dies when the next step is on its way.

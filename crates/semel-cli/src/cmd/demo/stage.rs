@@ -129,25 +129,11 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// The lines that tell how the task was recovered.
+    /// The lines that tell how the task was recovered: from the recovery on, without times.
     pub(crate) fn telling(&self) -> Vec<String> {
-        let told = [
-            "generation",
-            "recover",
-            "UNKNOWN",
-            "COMMITTED",
-            "committed",
-            "unknown",
-            "look",
-            "REVIEW",
-            "review",
-        ];
-        let lines = self.talk.lines().map(str::trim);
-        let mut lines: Vec<String> =
-            lines.filter(|l| told.iter().any(|t| l.contains(t))).map(str::to_owned).collect();
-        let tail = lines.len().saturating_sub(8);
-        lines.drain(..tail);
-        lines
+        let lines = self.talk.lines().skip_while(|l| !l.contains("RECOVERY")).map(str::trim_start);
+        let lines = lines.take_while(|l| !l.contains("RECOVERED"));
+        lines.map(|l| l.split_once("  ").map_or(l, |(_, rest)| rest).trim_end().to_owned()).collect()
     }
 }
 
