@@ -31,7 +31,9 @@ pub fn check(root: &Path) -> Report {
     let (page, mut faults, summary) = made(root);
     let committed = std::fs::read_to_string(root.join(PAGE)).unwrap_or_default();
     if committed != page {
-        faults.push(format!("{PAGE} is not what the tests say: UPDATE_GENERATED=1 cargo nextest run -p xtask rewrites it"));
+        faults.push(format!(
+            "{PAGE} is not what the tests say: UPDATE_GENERATED=1 cargo nextest run -p xtask rewrites it"
+        ));
     }
     Report { summary, faults }
 }
@@ -126,9 +128,12 @@ fn judge(cases: &[Case], tests: &Tests, faults: &mut Vec<String>) {
         let (number, tested) = (case.number, tests.contains_key(&case.number));
         match (tested, case.not_yet.is_empty(), case.missing.is_empty()) {
             (true, true, _) | (false, false, true) => {}
-            (true, false, _) => faults.push(format!("S{number:02} is `not yet` and has a test: say what is missing instead")),
+            (true, false, _) => {
+                faults.push(format!("S{number:02} is `not yet` and has a test: say what is missing instead"))
+            }
             (false, true, _) => faults.push(format!("S{number:02} has neither a test nor a reason")),
-            (false, false, false) => faults.push(format!("S{number:02} is `not yet`, so all of it is missing: one reason is enough")),
+            (false, false, false) => faults
+                .push(format!("S{number:02} is `not yet`, so all of it is missing: one reason is enough")),
         }
     }
     for (number, names) in tests.iter().filter(|(n, _)| !cases.iter().any(|c| c.number == **n)) {
@@ -157,7 +162,13 @@ fn page(cases: &[Case], tests: &Tests, summary: &str) -> String {
             (Some(_), false) => format!("partly (missing: {})", case.missing),
             (None, _) => format!("*not yet ({})*", case.not_yet),
         };
-        _ = writeln!(page, "| S{:02} | {} | {status} | {} |", case.number, case.title, names.unwrap_or_default());
+        _ = writeln!(
+            page,
+            "| S{:02} | {} | {status} | {} |",
+            case.number,
+            case.title,
+            names.unwrap_or_default()
+        );
     }
     page
 }

@@ -6,13 +6,21 @@ use std::path::Path;
 const ALLOWED: [(&str, &[&str], &str); 9] = [
     ("semel-kernel", &[], "the kernel decides; it depends on nothing of ours and on nothing that can do IO"),
     ("semel-ports", &["semel-kernel", "semel-ports"], "ports are what the shell is written against"),
-    ("semel-plan", &["semel-kernel", "semel-ports"], "plans are functions of text; they know no store and no network"),
+    (
+        "semel-plan",
+        &["semel-kernel", "semel-ports"],
+        "plans are functions of text; they know no store and no network",
+    ),
     (
         "semel-store-sqlite",
         &["semel-kernel", "semel-ports"],
         "a store is dumb; it knows neither plans nor the engine",
     ),
-    ("semel-connectors", &["semel-kernel", "semel-ports"], "a connector sends bytes; what they mean is the contract's"),
+    (
+        "semel-connectors",
+        &["semel-kernel", "semel-ports"],
+        "a connector sends bytes; what they mean is the contract's",
+    ),
     (
         "semel-engine",
         &["semel-kernel", "semel-plan", "semel-ports"],

@@ -50,7 +50,10 @@ pub(crate) fn check(files: &[Source], faults: &mut Vec<String>) -> String {
         functions.visit_file(&tree);
         for (lines, name) in functions.lengths {
             if lines > LONGEST {
-                faults.push(format!("{}: `{name}` has {lines} lines; the longest allowed is {LONGEST}", file.path));
+                faults.push(format!(
+                    "{}: `{name}` has {lines} lines; the longest allowed is {LONGEST}",
+                    file.path
+                ));
             }
             all.push(lines);
         }
@@ -65,7 +68,11 @@ pub(crate) fn check(files: &[Source], faults: &mut Vec<String>) -> String {
         faults.push(format!("functions: p99 is {p99} lines, the budget {P99}"));
     }
     let lines: usize = files.iter().map(|f| f.text.lines().count()).sum();
-    format!("{} files, {lines} lines; {} functions: median {median}, p90 {p90}, p99 {p99}", files.len(), all.len())
+    format!(
+        "{} files, {lines} lines; {} functions: median {median}, p90 {p90}, p99 {p99}",
+        files.len(),
+        all.len()
+    )
 }
 
 fn check_file(file: &Source, faults: &mut Vec<String>) {

@@ -3,7 +3,7 @@
 use crate::{
     fail::{Exit, Fail},
     low::Global,
-    secrets::variable,
+    system::variable,
 };
 use semel_engine::engine::Options;
 use semel_kernel::limit;

@@ -8,7 +8,7 @@ mod cmd;
 mod config;
 mod fail;
 mod low;
-mod secrets;
+mod system;
 mod ui;
 mod wire;
 

@@ -4,7 +4,7 @@ use crate::{
     chaos,
     config::Config,
     fail::{Exit, Fail},
-    secrets::{OsEntropy, variable},
+    system::{BootTime, OsEntropy, variable},
 };
 use semel_connectors::{EnvFileSecrets, HttpConnector, HttpOptions};
 use semel_engine::{
@@ -52,7 +52,10 @@ pub(crate) async fn own_as(
     let store = Arc::new(open(&config.store)?);
     arm(&config.store, &store)?;
     let secrets = Arc::new(EnvFileSecrets::new(Box::new(variable)));
-    let http = HttpConnector::new(secrets, HttpOptions { crash: chaos::point, ..HttpOptions::default() });
+    let http = HttpConnector::new(
+        secrets,
+        HttpOptions { crash: chaos::point, clock: Arc::new(BootTime), ..HttpOptions::default() },
+    );
     let engine =
         Engine::start(narrow(store.clone()), Arc::new(http), Arc::new(OsEntropy), config.options.clone())
             .await?;

@@ -311,11 +311,16 @@ impl Operation {
     /// included, before the window closes. `None` when no window binds it.
     #[must_use]
     pub fn resend_until(&self, terms: &Terms, now: Now) -> Option<Millis> {
-        let window = terms.key_window_ms.filter(|_| terms.effect == Effect::Keyed)?;
-        let since = self.key_used_since()?;
+        if terms.effect != Effect::Keyed {
+            return None;
+        }
         // Where refusals stick, the original of a copy may have gone on to a key that the copy does not know.
-        let other_key = terms.refusals_stick && self.attempts.iter().any(|a| a.n == 0 && a.is_open());
-        if since < now.windows_void_before || other_key {
+        if terms.refusals_stick && self.attempts.iter().any(|a| a.n == 0 && a.is_open()) {
+            return Some(Millis::MIN);
+        }
+        let window = terms.key_window_ms?;
+        let since = self.key_used_since()?;
+        if since < now.windows_void_before {
             return Some(Millis::MIN);
         }
         let end = since.plus(window).plus(-terms.key_margin_ms());

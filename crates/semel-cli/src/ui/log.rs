@@ -1,6 +1,6 @@
 //! Logs go to stderr. No payload is ever logged; hashes and ids are.
 
-use crate::{low::Global, secrets::variable};
+use crate::{low::Global, system::variable};
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging: errors only, unless asked for more by `-v` or `SEMEL_LOG`.

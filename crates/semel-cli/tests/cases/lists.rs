@@ -2,7 +2,7 @@
 
 use crate::{
     plans::keyed_steps,
-    support::{at_most_one_each, must_be_killed, run_with, tasks, world},
+    support::{Json as _, at_most_one_each, must_be_killed, run_with, tasks, world},
     world::World,
 };
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ tools:
     cosmetic: [messages]
     timeout: 2s
     retry: { max: 3, wait: 20ms, jitter: none }
+    pending: "false"
     http: { method: POST, url: "${{ args.messages }}", body: json, send: { to: "${{ args.to }}", text: hello } }
 steps:
   - step: mail

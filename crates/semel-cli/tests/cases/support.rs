@@ -17,6 +17,18 @@ pub fn world(kind: &str, plan: &str) -> World {
     world
 }
 
+/// What a command printed, as a value.
+pub trait Json {
+    fn json(&self) -> Value;
+}
+
+impl Json for Ran {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|e| panic!("not JSON ({e}): {}\n{}", self.out, self.err))
+    }
+}
+
 /// Runs a command that was made ready by hand.
 pub fn ran(mut command: Command) -> Ran {
     let output = command.output().unwrap();

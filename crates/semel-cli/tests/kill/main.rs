@@ -1,6 +1,6 @@
 //! Kill tests: the real binary, the real store, SIGKILL at every named crash point. Effects are counted at the sink,
 //! in another process with its own database.
-#![expect(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod points;
 mod stories;

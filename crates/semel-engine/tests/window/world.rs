@@ -35,15 +35,15 @@ impl Entropy for Counter {
     }
 }
 
-pub struct World {
-    pub dir: tempfile::TempDir,
-    pub address: String,
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) address: String,
 }
 
 const ANY: &str = "127.0.0.1:0";
 
 impl World {
-    pub async fn sink(kind: SinkKind) -> Self {
+    pub(crate) async fn sink(kind: SinkKind) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let db = dir.path().join("sink.db");
         let (ready, address) = tokio::sync::oneshot::channel();
@@ -54,7 +54,7 @@ impl World {
         Self { dir, address }
     }
 
-    pub async fn hostile(behaviour: hostile::Behaviour) -> Self {
+    pub(crate) async fn hostile(behaviour: hostile::Behaviour) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (ready, address) = tokio::sync::oneshot::channel::<SocketAddr>();
         tokio::spawn(async move {
@@ -65,7 +65,7 @@ impl World {
         Self { dir, address }
     }
 
-    pub fn nowhere(address: &str) -> Self {
+    pub(crate) fn nowhere(address: &str) -> Self {
         Self { dir: tempfile::tempdir().unwrap(), address: address.to_owned() }
     }
 
@@ -88,16 +88,16 @@ impl World {
         }
     }
 
-    pub async fn faults(&self, rules: &str) {
+    pub(crate) async fn faults(&self, rules: &str) {
         self.call("PUT", "/_control", Some(rules.to_owned())).await;
     }
 
-    pub async fn effects(&self) -> i64 {
+    pub(crate) async fn effects(&self) -> i64 {
         self.call("GET", "/_count", None).await.get("effects").and_then(Json::as_i64).unwrap()
     }
 
     /// Runs a plan until it stands still, or until `enough` says so.
-    pub async fn run(&self, plan: &str, enough: fn(&Task) -> bool) -> Task {
+    pub(crate) async fn run(&self, plan: &str, enough: fn(&Task) -> bool) -> Task {
         let text = plan.replace("{SINK}", &self.address);
         let plan =
             PlanDoc::read_text("plan.yaml", &text, Path::new(".")).unwrap_or_else(|p| panic!("{p:#?}"));
@@ -137,10 +137,10 @@ impl World {
     }
 }
 
-pub fn op(task: &Task) -> &Operation {
+pub(crate) fn op(task: &Task) -> &Operation {
     task.operations.values().next().unwrap()
 }
 
-pub fn first(task: &Task) -> &Attempt {
+pub(crate) fn first(task: &Task) -> &Attempt {
     op(task).attempts.first().unwrap()
 }

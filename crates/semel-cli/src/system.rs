@@ -1,6 +1,18 @@
-//! Randomness and environment of this process.
+//! Randomness, environment and the clock that runs during suspend, as the operating system gives them.
 
+use rustix::time::{ClockId, clock_gettime};
+use semel_connectors::BootClock;
 use semel_ports::Entropy;
+
+/// The time since boot, suspend included: a worker that was suspended knows that it is late.
+pub(crate) struct BootTime;
+
+impl BootClock for BootTime {
+    fn ms(&self) -> i64 {
+        let now = clock_gettime(ClockId::Boottime);
+        now.tv_sec.saturating_mul(1_000).saturating_add(now.tv_nsec / 1_000_000)
+    }
+}
 
 /// The operating system's randomness.
 pub(crate) struct OsEntropy;
