@@ -150,10 +150,13 @@ fn counts(cases: &[Case], tests: &Tests) -> String {
     format!("passes {} of {all}, partly {} of {all}, not yet {rest} of {all}", whole.len(), partly.len())
 }
 
+const ABOUT: &str = "Generated from the names of tests and `xtask/cases.tsv`; do not edit. *Passes*: tests with its number hold all of it that
+one machine with the embedded store can show. *Partly*: they hold some of it, and what is missing is said. The page says which
+tests there are; that they are green is what their run says.\n\n";
+
 fn page(cases: &[Case], tests: &Tests, summary: &str) -> String {
     let mut page = String::from("# Scenarios from the field\n\n");
-    page.push_str("Generated from the names of tests and `xtask/cases.tsv`; do not edit. *Passes*: tests with its number hold all of it\n");
-    page.push_str("that one machine with the embedded store can show. *Partly*: they hold some of it, and what is missing is said.\n\n");
+    page.push_str(ABOUT);
     _ = writeln!(page, "{summary}.\n\n| case | title | status | tests |\n|---|---|---|---|");
     for case in cases {
         let names = tests.get(&case.number).map(|names| names.iter().cloned().collect::<Vec<_>>().join(", "));

@@ -1,4 +1,4 @@
-//! Budgets: functions median ≤ 8 lines and p99 ≤ 70, none above 100; files ≤ 400 lines, tests ≤ 800.
+//! Budgets: functions median ≤ 8 lines and p99 ≤ 70, none above 100; files ≤ 400 lines, tests and tables ≤ 800.
 
 use crate::Source;
 use syn::{spanned::Spanned as _, visit::Visit};
@@ -8,6 +8,9 @@ const P99: usize = 70;
 const LONGEST: usize = 100;
 const FILE: usize = 400;
 const TEST_FILE: usize = 800;
+
+/// Tables: what was typed, and what can happen. A table is read by looking up, not from top to bottom.
+const TABLES: [&str; 2] = ["crates/semel-cli/src/low.rs", "crates/semel-kernel/src/event.rs"];
 
 /// Lengths of functions, from signature to closing brace.
 #[derive(Default)]
@@ -77,7 +80,8 @@ pub(crate) fn check(files: &[Source], faults: &mut Vec<String>) -> String {
 
 fn check_file(file: &Source, faults: &mut Vec<String>) {
     let lines = file.text.lines().count();
-    let max = if file.is_test() { TEST_FILE } else { FILE };
+    let table = TABLES.contains(&file.path.as_str());
+    let max = if file.is_test() || table { TEST_FILE } else { FILE };
     if lines > max {
         faults.push(format!("{}: {lines} lines, the budget is {max}", file.path));
     }

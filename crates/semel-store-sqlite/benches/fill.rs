@@ -7,7 +7,7 @@
 //! Invariant: every event comes out of the kernel's own decisions, so that what is measured is a store as it could be.
 
 use semel_kernel::{
-    decide::{Draft, Submission, submit},
+    decide::{Submission, submit},
     event::PlannedOperation,
     hash::{self, Hash},
     id::{ClientId, Intent, OperationId, SessionId, StepName, TaskId, Tenant, ToolName, TurnId},

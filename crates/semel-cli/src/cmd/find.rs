@@ -15,8 +15,6 @@ use semel_ports::{
 const SHOWN: usize = 5;
 /// Operations among which a bare step name is looked for; beyond that it is refused rather than guessed.
 const SEARCHED: u32 = 10_000;
-/// Rows of one reading.
-const PAGE: u32 = 500;
 
 /// What an id stands for.
 #[derive(Debug)]
@@ -99,15 +97,12 @@ async fn reviews(store: &dyn Store, text: &str) -> Result<Vec<ReviewRow>, StoreE
 /// Operations of a step: `STEP`, or `TASK/STEP` where the task may be a prefix.
 async fn by_step(store: &dyn Store, text: &str) -> Result<Vec<OperationRow>, Fail> {
     let (task, step) = text.split_once('/').map_or(("", text), |(task, step)| (task, step));
-    let mut found = Vec::new();
-    for skip in (0..=SEARCHED).step_by(500) {
-        let rows = store.operations(&OperationFilter::default(), Page { skip, limit: PAGE }).await?;
-        let last = rows.len() < 500;
-        let named = |o: &OperationRow| o.step.as_str() == step && o.task.as_str().starts_with(task);
-        found.extend(rows.into_iter().filter(named));
-        if last {
-            return Ok(found);
-        }
+    let named = |o: &OperationRow| o.step.as_str() == step && o.task.as_str().starts_with(task);
+    // In one reading: pages that skip what was read would walk over the same rows again.
+    let most = Page { skip: 0, limit: SEARCHED + 1 };
+    let rows = store.operations(&OperationFilter::default(), most).await?;
+    if rows.len() <= SEARCHED as usize {
+        return Ok(rows.into_iter().filter(named).collect());
     }
     let message = format!("there are too many operations to know which one the step `{text}` means");
     Err(Fail::new(Exit::Usage, "SM1014", message, "give the operation's id: `semel op list` shows them"))

@@ -3,46 +3,63 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{Arc, Condvar, Mutex},
 };
 
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// `POST /path HTTP/1.1` and the headers, in small letters where they are names.
-    pub head: String,
-    pub body: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Request {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    pub fn is_post(&self) -> bool {
+    pub(crate) fn is_post(&self) -> bool {
         self.head.starts_with("POST")
     }
 }
 
-pub enum Answer {
+pub(crate) enum Answer {
     /// A status and a body.
     Json(u16, String),
     /// The line stays open, and nothing is said.
     Never,
 }
 
-pub struct Desk {
-    pub address: String,
+/// Holds back answers until it is opened.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    pub(crate) fn pass(&self) {
+        let (open, bell) = &*self.0;
+        drop(bell.wait_while(open.lock().unwrap(), |open| !*open).unwrap());
+    }
+
+    pub(crate) fn open(&self) {
+        let (open, bell) = &*self.0;
+        *open.lock().unwrap() = true;
+        bell.notify_all();
+    }
+}
+
+pub(crate) struct Desk {
+    pub(crate) address: String,
     heard: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Desk {
-    pub fn open(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn open(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         Self::at("127.0.0.1:0", answer)
     }
 
     /// Opens at a place that may have been empty until now.
-    pub fn at(place: &str, answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn at(place: &str, answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(place).unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (heard, answer) = (Arc::new(Mutex::new(Vec::new())), Arc::new(answer));
@@ -56,12 +73,12 @@ impl Desk {
         Self { address, heard }
     }
 
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.heard.lock().unwrap().clone()
     }
 
     /// Requests that ask for an effect.
-    pub fn posts(&self) -> usize {
+    pub(crate) fn posts(&self) -> usize {
         self.requests().iter().filter(|r| r.is_post()).count()
     }
 }

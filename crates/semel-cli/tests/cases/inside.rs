@@ -35,7 +35,7 @@ use tokio::task::JoinHandle;
 
 /// What happens to one commit.
 #[derive(Clone, Debug)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It is refused, and nothing was changed.
     Refused(StoreError),
     /// It is durable, and its answer is lost.
@@ -47,18 +47,20 @@ pub enum Fate {
 type Rule = Box<dyn Fn(&Turn) -> Fate + Send + Sync>;
 
 /// The real store behind switches.
-pub struct Faulty {
+pub(crate) struct Faulty {
     inner: SqliteStore,
     /// The fates of the next commits and creations, in order; then `rule` decides.
-    pub script: Mutex<VecDeque<Fate>>,
+    pub(crate) script: Mutex<VecDeque<Fate>>,
     /// Decides the fate of every other commit.
-    pub rule: Mutex<Option<Rule>>,
+    pub(crate) rule: Mutex<Option<Rule>>,
     /// Every write is refused.
-    pub closed: AtomicBool,
+    pub(crate) closed: AtomicBool,
     /// Commits and creations that were refused.
-    pub refused: AtomicUsize,
+    pub(crate) refused: AtomicUsize,
+    /// Renewals that went through.
+    pub(crate) renewed: AtomicUsize,
     /// Renewals by this session fail.
-    pub deaf: Mutex<Option<SessionId>>,
+    pub(crate) deaf: Mutex<Option<SessionId>>,
 }
 
 impl Faulty {
@@ -84,7 +86,7 @@ impl Faulty {
     }
 
     /// From now on the fate of every commit is decided so.
-    pub fn rule(&self, rule: impl Fn(&Turn) -> Fate + Send + Sync + 'static) {
+    pub(crate) fn rule(&self, rule: impl Fn(&Turn) -> Fate + Send + Sync + 'static) {
         *self.rule.lock().unwrap() = Some(Box::new(rule));
     }
 }
@@ -112,7 +114,9 @@ impl Store for Faulty {
         if self.deaf.lock().unwrap().as_ref() == Some(session) {
             return Err(StoreError::Busy("this session is not renewed".into()));
         }
-        self.inner.renew_session(session, lease_ms).await
+        let renewed = self.inner.renew_session(session, lease_ms).await?;
+        self.renewed.fetch_add(usize::from(renewed), Ordering::SeqCst);
+        Ok(renewed)
     }
 
     async fn end_session(&self, session: &SessionId) -> Result<(), StoreError> {
@@ -217,29 +221,29 @@ impl Entropy for Counter {
 }
 
 /// A store in a folder, and the chance that all its engines draw from.
-pub struct Inside {
-    pub store: Arc<Faulty>,
+pub(crate) struct Inside {
+    pub(crate) store: Arc<Faulty>,
     entropy: Arc<Counter>,
     _dir: tempfile::TempDir,
 }
 
 /// One engine at work.
-pub struct Working {
-    pub engine: Engine,
+pub(crate) struct Working {
+    pub(crate) engine: Engine,
     running: JoinHandle<Result<(), StoreError>>,
 }
 
 impl Working {
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.engine.drain();
         self.running.await.unwrap().unwrap();
     }
 }
 
-pub const SHORT: Options = Options { slots: 256, lease_ms: 900, renew_ms: 200, margin_ms: 100 };
+pub(crate) const SHORT: Options = Options { slots: 256, lease_ms: 900, renew_ms: 200, margin_ms: 100 };
 
 impl Inside {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let inner = SqliteStore::open(&dir.path().join("semel.db"), StoreOptions::default()).unwrap();
         let store = Faulty {
@@ -248,13 +252,14 @@ impl Inside {
             rule: Mutex::default(),
             closed: AtomicBool::new(false),
             refused: AtomicUsize::new(0),
+            renewed: AtomicUsize::new(0),
             deaf: Mutex::default(),
         };
         Self { store: Arc::new(store), entropy: Arc::new(Counter(AtomicU64::new(1))), _dir: dir }
     }
 
     /// The commit after the first `kept` ones meets this fate.
-    pub fn script(&self, kept: usize, fate: Fate) {
+    pub(crate) fn script(&self, kept: usize, fate: Fate) {
         let mut script = VecDeque::from(vec![Fate::Kept; kept]);
         script.push_back(fate);
         *self.store.script.lock().unwrap() = script;
@@ -268,7 +273,7 @@ impl Inside {
         Engine::start(self.store.clone(), Arc::new(http), self.entropy.clone(), options).await.unwrap()
     }
 
-    pub async fn work(&self, options: Options) -> Working {
+    pub(crate) async fn work(&self, options: Options) -> Working {
         let engine = self.engine(options).await;
         let running = tokio::spawn({
             let engine = engine.clone();
@@ -277,16 +282,16 @@ impl Inside {
         Working { engine, running }
     }
 
-    pub async fn task(&self, id: &TaskId) -> Task {
+    pub(crate) async fn task(&self, id: &TaskId) -> Task {
         self.store.load(id).await.unwrap().into_task().unwrap()
     }
 
-    pub async fn events(&self, id: &TaskId) -> Vec<Event> {
+    pub(crate) async fn events(&self, id: &TaskId) -> Vec<Event> {
         self.store.history(id, 0).await.unwrap().into_iter().map(|r| r.event).collect()
     }
 
     /// Waits until the task is as `enough` says.
-    pub async fn until(&self, id: &TaskId, enough: impl Fn(&Task) -> bool) -> Task {
+    pub(crate) async fn until(&self, id: &TaskId, enough: impl Fn(&Task) -> bool) -> Task {
         let wait = async {
             loop {
                 let task = self.task(id).await;
@@ -302,13 +307,13 @@ impl Inside {
         }
     }
 
-    pub async fn until_phase(&self, id: &TaskId, phase: Phase) -> Task {
+    pub(crate) async fn until_phase(&self, id: &TaskId, phase: Phase) -> Task {
         self.until(id, |task| oblige::phase(task) == phase).await
     }
 }
 
 /// Waits until something is true.
-pub async fn until(what: &str, truth: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, truth: impl Fn() -> bool) {
     let wait = async {
         while !truth() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -320,11 +325,11 @@ pub async fn until(what: &str, truth: impl Fn() -> bool) {
     );
 }
 
-pub fn plan(text: &str) -> Arc<PlanDoc> {
+pub(crate) fn plan(text: &str) -> Arc<PlanDoc> {
     Arc::new(PlanDoc::read_text("plan.yaml", text, Path::new(".")).unwrap_or_else(|p| panic!("{p:#?}")))
 }
 
-pub fn request(plan: &Arc<PlanDoc>, id: &str) -> Request {
+pub(crate) fn request(plan: &Arc<PlanDoc>, id: &str) -> Request {
     Request {
         inputs: Json::Obj(BTreeMap::new()),
         plan: Arc::clone(plan),
@@ -334,7 +339,7 @@ pub fn request(plan: &Arc<PlanDoc>, id: &str) -> Request {
     }
 }
 
-pub async fn submit(engine: &Engine, text: &str, id: &str) -> TaskId {
+pub(crate) async fn submit(engine: &Engine, text: &str, id: &str) -> TaskId {
     let (Submitted::Created(task) | Submitted::Attached(task)) =
         engine.submit(request(&plan(text), id)).await.unwrap();
     task

@@ -2,7 +2,7 @@
 
 use crate::{
     plans::keyed_steps,
-    support::{Json as _, at_most_one_each, must_be_killed, run_with, tasks, world},
+    support::{at_most_one_each, must_be_killed, run_with, tasks, world},
     world::World,
 };
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //!
 //! Where a scenario kills, it is SIGKILL on the real binary; effects are counted at the sink, in another process. Faults of
 //! the store and leases that end are played inside this process, on the real store and the real connector.
-#![expect(unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod cancel;
 mod desk;

@@ -1,6 +1,6 @@
 //! Plans that several scenarios run. Patience is short, so that what is unknown becomes known soon.
 
-pub const KEYED: &str = r#"
+pub(crate) const KEYED: &str = r#"
 semel: 1
 name: keyed
 tools:
@@ -18,7 +18,7 @@ steps:
     with: { incident: gw-1, title: down }
 "#;
 
-pub const QUERYABLE: &str = r#"
+pub(crate) const QUERYABLE: &str = r#"
 semel: 1
 name: queryable
 tools:
@@ -42,7 +42,7 @@ steps:
     with: { incident: gw-1, title: down }
 "#;
 
-pub const BLIND: &str = r#"
+pub(crate) const BLIND: &str = r#"
 semel: 1
 name: blind
 tools:
@@ -59,13 +59,13 @@ steps:
 "#;
 
 /// The keyed tool with steps of one's own.
-pub fn keyed_steps(steps: &str) -> String {
+pub(crate) fn keyed_steps(steps: &str) -> String {
     let (head, _) = KEYED.split_once("steps:").unwrap();
     format!("{head}steps:\n{steps}")
 }
 
 /// Steps one after the other, each about an incident of its own name.
-pub fn chain(names: &[&str]) -> String {
+pub(crate) fn chain(names: &[&str]) -> String {
     keyed_steps(
         &names
             .iter()

@@ -2,7 +2,7 @@
 //! of the test's own and the real connector.
 
 use crate::{
-    desk::{Answer, Desk},
+    desk::{Answer, Desk, Gate},
     inside::{Fate, Inside, SHORT, submit, until},
     plans::{KEYED, QUERYABLE, chain},
 };
@@ -21,7 +21,7 @@ use semel_ports::{Authority, CommitError, Due, Store as _, StoreError, Turn};
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Barrier, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -35,6 +35,17 @@ fn at(plan: &str, desk: &Desk) -> String {
     plan.replace("{SINK}", &desk.address)
 }
 
+/// A desk that keeps its callers waiting.
+fn gated() -> (Gate, Desk) {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let desk = Desk::open(move |_| {
+        held.pass();
+        created()
+    });
+    (gate, desk)
+}
+
 fn keys(desk: &Desk) -> BTreeSet<String> {
     desk.requests().iter().filter_map(|r| r.header("idempotency-key").map(str::to_owned)).collect()
 }
@@ -44,14 +55,19 @@ fn keys(desk: &Desk) -> BTreeSet<String> {
 async fn s01_charged_while_the_balance_cannot_be_written() {
     let inside = Inside::new();
     let desk = Desk::open({
-        let store = Arc::clone(&inside.store);
+        let (store, first) = (Arc::clone(&inside.store), AtomicBool::new(true));
         move |_| {
-            store.closed.store(true, Ordering::SeqCst);
+            store.closed.fetch_or(first.swap(false, Ordering::SeqCst), Ordering::SeqCst);
             created()
         }
     });
     let working = inside.work(Options::default()).await;
     let task = submit(&working.engine, &at(&chain(&["one", "two"]), &desk), "a").await;
+    until("the request has left", || inside.store.closed.load(Ordering::SeqCst)).await;
+    let other = tokio::spawn({
+        let (engine, plan) = (working.engine.clone(), at(KEYED, &desk));
+        async move { submit(&engine, &plan, "b").await }
+    });
     until("the record is refused again and again", || inside.store.refused.load(Ordering::SeqCst) >= 6).await;
     assert_eq!(desk.posts(), 1, "nothing is sent while nothing can be written");
     assert_eq!(
@@ -59,10 +75,10 @@ async fn s01_charged_while_the_balance_cannot_be_written() {
         0
     );
     inside.store.closed.store(false, Ordering::SeqCst);
-    until("the second request leaves once there is a record", || desk.posts() == 2).await;
-    inside.store.closed.store(false, Ordering::SeqCst);
+    let other = other.await.unwrap();
     inside.until_phase(&task, Phase::Completed).await;
-    assert_eq!((desk.posts(), keys(&desk).len()), (2, 2), "one request and one key for each step");
+    inside.until_phase(&other, Phase::Completed).await;
+    assert_eq!((desk.posts(), keys(&desk).len()), (3, 3), "one request and one key for each step");
     working.stop().await;
 }
 
@@ -208,16 +224,18 @@ async fn s56_work_goes_on_by_itself_when_the_store_is_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn s07_longer_than_the_lease_under_two_owners() {
     let inside = Inside::new();
-    let desk = Desk::open(|_| {
-        std::thread::sleep(Duration::from_millis(2_500));
-        created()
-    });
+    let (gate, desk) = gated();
     let (a, b) = (inside.work(SHORT).await, inside.work(SHORT).await);
-    let slow = at(&KEYED.replace("timeout: 700ms", "timeout: 10s"), &desk);
+    let slow = at(&KEYED.replace("timeout: 700ms", "timeout: 20s"), &desk);
     let long = submit(&a.engine, &slow, "long").await;
     let later =
         submit(&a.engine, &slow.replace("steps:\n", "steps:\n  - { step: pause, sleep: 2500ms }\n"), "later")
             .await;
+    until("both leases were renewed for far longer than they last", || {
+        inside.store.renewed.load(Ordering::SeqCst) >= 24
+    })
+    .await;
+    gate.open();
     let long_task = inside.until_phase(&long, Phase::Completed).await;
     let waiting = inside.task(&later).await;
     assert_ne!(oblige::phase(&waiting), Phase::NeedsReview);
@@ -246,17 +264,7 @@ steps:
 #[tokio::test(flavor = "multi_thread")]
 async fn s08_s52_the_late_answer_of_a_fenced_owner_is_evidence() {
     let inside = Inside::new();
-    let (go, gate) = (Arc::new(AtomicBool::new(false)), Mutex::new(()));
-    let desk = Desk::open({
-        let go = Arc::clone(&go);
-        move |_| {
-            let _one = gate.lock().unwrap();
-            while !go.load(Ordering::SeqCst) {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            created()
-        }
-    });
+    let (gate, desk) = gated();
     let a = inside.work(SHORT).await;
     *inside.store.deaf.lock().unwrap() = Some(a.engine.session().clone());
     let task = submit(&a.engine, &at(BLIND_CHAT, &desk), "a").await;
@@ -265,7 +273,7 @@ async fn s08_s52_the_late_answer_of_a_fenced_owner_is_evidence() {
     let held = inside.until_phase(&task, Phase::NeedsReview).await;
     assert_eq!(held.reviews[0].cause, ReviewCause::Blind);
     assert_eq!(first(&held), Judgement::Unknown, "unknown is not failed");
-    go.store(true, Ordering::SeqCst);
+    gate.open();
     let end = inside.until_phase(&task, Phase::Completed).await;
     assert_eq!(first(&end), Judgement::Applied);
     let events = inside.events(&task).await;
@@ -312,14 +320,7 @@ async fn s09_a_scan_never_adopts_what_was_just_submitted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn s10_a_second_dispatch_of_what_is_in_flight_is_refused() {
     let inside = Inside::new();
-    let meet = Arc::new(Barrier::new(2));
-    let desk = Desk::open({
-        let meet = Arc::clone(&meet);
-        move |_| {
-            meet.wait();
-            created()
-        }
-    });
+    let (gate, desk) = gated();
     let (a, b) = (inside.work(Options::default()).await, inside.work(Options::default()).await);
     let task = submit(&a.engine, &at(&KEYED.replace("timeout: 700ms", "timeout: 20s"), &desk), "a").await;
     until("it is in flight", || desk.posts() == 1).await;
@@ -327,7 +328,7 @@ async fn s10_a_second_dispatch_of_what_is_in_flight_is_refused() {
         assert_eq!(engine.store().claim_task(engine.session(), &task).await.unwrap(), None);
         assert_eq!(engine.store().claim(engine.session(), 8).await.unwrap(), []);
     }
-    tokio::task::block_in_place(|| meet.wait());
+    gate.open();
     let end = inside.until_phase(&task, Phase::Completed).await;
     assert_eq!((end.operations.values().next().unwrap().made(), desk.posts()), (1, 1));
     a.stop().await;
@@ -338,14 +339,7 @@ async fn s10_a_second_dispatch_of_what_is_in_flight_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn s14_what_was_decided_on_an_old_picture_changes_nothing() {
     let inside = Inside::new();
-    let meet = Arc::new(Barrier::new(2));
-    let desk = Desk::open({
-        let meet = Arc::clone(&meet);
-        move |_| {
-            meet.wait();
-            created()
-        }
-    });
+    let (gate, desk) = gated();
     let a = inside.work(Options::default()).await;
     let task = submit(&a.engine, &at(&KEYED.replace("timeout: 700ms", "timeout: 20s"), &desk), "a").await;
     until("it is in flight", || desk.posts() == 1).await;
@@ -355,7 +349,7 @@ async fn s14_what_was_decided_on_an_old_picture_changes_nothing() {
         .take(Input::Pause { actor: "sweep".into(), reason: "it looks stuck".into() }, Ctx { now, draw: 0 })
         .unwrap();
     let (stale, _) = Turn::close(draft, ids::turn(77).unwrap(), Authority::Anyone, now.at, Due::Wake);
-    tokio::task::block_in_place(|| meet.wait());
+    gate.open();
     let end = inside.until_phase(&task, Phase::Completed).await;
     let refused = inside.store.commit(stale).await;
     assert!(matches!(refused, Err(CommitError::Conflict { actual }) if actual == end.version), "{refused:?}");

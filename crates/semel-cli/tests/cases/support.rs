@@ -9,28 +9,16 @@ use std::{
 };
 
 /// A run that hangs is a fault, not a reason to wait for ever.
-pub const RUN: [&str; 5] = ["run", "plan.yaml", "--json", "--timeout", "60s"];
+pub(crate) const RUN: [&str; 5] = ["run", "plan.yaml", "--json", "--timeout", "60s"];
 
-pub fn world(kind: &str, plan: &str) -> World {
+pub(crate) fn world(kind: &str, plan: &str) -> World {
     let world = World::new(kind);
     world.write("plan.yaml", plan);
     world
 }
 
-/// What a command printed, as a value.
-pub trait Json {
-    fn json(&self) -> Value;
-}
-
-impl Json for Ran {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out)
-            .unwrap_or_else(|e| panic!("not JSON ({e}): {}\n{}", self.out, self.err))
-    }
-}
-
 /// Runs a command that was made ready by hand.
-pub fn ran(mut command: Command) -> Ran {
+pub(crate) fn ran(mut command: Command) -> Ran {
     let output = command.output().unwrap();
     Ran {
         killed: output.status.signal() == Some(9),
@@ -41,24 +29,25 @@ pub fn ran(mut command: Command) -> Ran {
 }
 
 /// `semel run` with more words after it.
-pub fn run_with(world: &World, more: &[&str], chaos: Option<&str>) -> Ran {
+pub(crate) fn run_with(world: &World, more: &[&str], chaos: Option<&str>) -> Ran {
     world.run(&[&RUN[..], more].concat(), chaos)
 }
 
-pub fn must_be_killed(world: &World, point: &str) {
+pub(crate) fn must_be_killed(world: &World, point: &str) {
     let ran = world.run(&RUN, Some(point));
     assert!(ran.killed, "{point} was not reached: {:?} {}{}", ran.code, ran.out, ran.err);
 }
 
 /// Runs the plan to its end, and gives the report.
-pub fn done(world: &World) -> Value {
+pub(crate) fn done(world: &World) -> Value {
     let ran = world.settle(&RUN);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     ran.json()
 }
 
-/// Waits until something is true; panics with `what` when it never is.
-pub fn until(what: &str, mut truth: impl FnMut() -> bool) {
+/// Waits until something is true in another process; panics with `what` when it never is.
+#[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+pub(crate) fn until(what: &str, mut truth: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(40);
     while !truth() {
         assert!(Instant::now() < patience, "this never came true: {what}");
@@ -67,10 +56,10 @@ pub fn until(what: &str, mut truth: impl FnMut() -> bool) {
 }
 
 /// A worker in a process of its own; it is killed when dropped.
-pub struct Worker(Child);
+pub(crate) struct Worker(Child);
 
 impl Worker {
-    pub fn start(world: &World, more: &[&str]) -> Self {
+    pub(crate) fn start(world: &World, more: &[&str]) -> Self {
         let door = world.dir.path().join("semel.db.sock");
         // What a killed owner left behind is not the door of the new one.
         drop(std::fs::remove_file(&door));
@@ -79,13 +68,13 @@ impl Worker {
         worker
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
     }
 
     /// SIGTERM, and its exit code.
-    pub fn term(&mut self) -> Option<i32> {
+    pub(crate) fn term(&mut self) -> Option<i32> {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         self.0.wait().unwrap().code()
@@ -99,24 +88,24 @@ impl Drop for Worker {
 }
 
 /// Submits to the worker, and gives the task's id.
-pub fn submit(world: &World, more: &[&str]) -> String {
+pub(crate) fn submit(world: &World, more: &[&str]) -> String {
     let ran = world.run(&[&["run", "plan.yaml", "--json", "--detach"][..], more].concat(), None);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     ran.json()["task"].as_str().unwrap().to_owned()
 }
 
-pub fn show(world: &World, task: &str) -> Value {
+pub(crate) fn show(world: &World, task: &str) -> Value {
     let ran = world.run(&["task", "show", "--json", task], None);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     ran.json()
 }
 
-pub fn phase(world: &World, task: &str) -> String {
+pub(crate) fn phase(world: &World, task: &str) -> String {
     show(world, task)["task"]["phase"].as_str().unwrap().to_owned()
 }
 
 /// Works until nothing is due any more.
-pub fn drain(world: &World) {
+pub(crate) fn drain(world: &World) {
     let ran = ran({
         let mut command = world.command(&["worker", "--until-idle", "3s"], None);
         command.stdout(Stdio::piped());
@@ -126,7 +115,7 @@ pub fn drain(world: &World) {
 }
 
 /// The row of a step in a report of `run` or `task show`.
-pub fn step<'a>(report: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn step<'a>(report: &'a Value, name: &str) -> &'a Value {
     report["steps"]
         .as_array()
         .unwrap()
@@ -135,14 +124,14 @@ pub fn step<'a>(report: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("{name}: {report}"))
 }
 
-pub fn tasks(world: &World) -> Vec<Value> {
+pub(crate) fn tasks(world: &World) -> Vec<Value> {
     let ran = world.run(&["task", "list", "--json", "--limit", "500"], None);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     ran.json()["tasks"].as_array().unwrap().clone()
 }
 
 /// The events of all tasks, oldest first within a task, as type and event.
-pub fn events(world: &World) -> Vec<(String, Value)> {
+pub(crate) fn events(world: &World) -> Vec<(String, Value)> {
     let lines = world.events();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines
@@ -151,12 +140,12 @@ pub fn events(world: &World) -> Vec<(String, Value)> {
         .collect()
 }
 
-pub fn count_of(world: &World, kind: &str) -> usize {
+pub(crate) fn count_of(world: &World, kind: &str) -> usize {
     events(world).iter().filter(|(k, _)| k == kind).count()
 }
 
 /// No target had more effects than one.
-pub fn at_most_one_each(world: &World) {
+pub(crate) fn at_most_one_each(world: &World) {
     let count = world.sink.count();
     let targets = count["by_target"].as_object().unwrap();
     assert!(targets.values().all(|n| n == 1), "{targets:?}");

@@ -37,8 +37,9 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             let found = operation_mut(task, op)?;
             asked(found, *asked_at, finding);
             if closed && matches!(finding, Finding::Applied { .. }) {
-                let late = "a look-up found it after its record was closed";
-                found.contradiction = (!reads).then(|| late.to_string());
+                if !reads {
+                    contradict(found, "a look-up found it after its record was closed");
+                }
             } else {
                 probed(found, finding, *settled, at);
             }
@@ -158,9 +159,15 @@ fn settle_attempt(op: &mut Operation, n: u32, outcome: &Outcome, at: Millis, pro
         Outcome::Contradiction { cause } => {
             attempt.state = AttemptState::Unknown { cause: UnknownCause::Undeclared };
             attempt.note.clone_from(cause);
-            op.contradiction = Some(cause.clone());
+            contradict(op, cause);
         }
     }
+}
+
+/// Sources contradict each other: a person is asked, whatever was ordered before.
+fn contradict(op: &mut Operation, cause: &str) {
+    op.contradiction = Some(cause.to_string());
+    op.ordered_until = None;
 }
 
 /// The first proof stays; a later one is kept as evidence.
@@ -189,7 +196,7 @@ fn asked(op: &mut Operation, asked_at: Millis, finding: &Finding) {
 fn probed(op: &mut Operation, finding: &Finding, settled: bool, at: Millis) {
     match finding {
         Finding::Applied { result } => apply(op, Proof::Probe, result, at),
-        Finding::Many { cause } => op.contradiction = Some(cause.clone()),
+        Finding::Many { cause } => contradict(op, cause),
         Finding::Absent if settled => disprove(op, at, "a look-up after the settled moment found nothing"),
         Finding::Absent | Finding::Pending | Finding::Unclear { .. } => {}
     }
@@ -214,7 +221,7 @@ fn evidence_added(op: &mut Operation, n: Option<u32>, evidence: &Evidence) {
     let at = evidence.at;
     op.ordered_until = None;
     if evidence.contradicts {
-        op.contradiction = Some("evidence contradicts the record".to_string());
+        contradict(op, "evidence contradicts the record");
         return;
     }
     match (n, &evidence.outcome, &evidence.source) {

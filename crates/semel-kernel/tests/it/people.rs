@@ -178,6 +178,13 @@ fn wait_until_is_obeyed_whatever_the_cause() {
     }
 }
 
+#[test]
+fn a_contradiction_is_asked_about_whatever_was_ordered_before() {
+    let mut story = Story::lost(terms(Effect::Blind));
+    story.decide(Decision::WaitUntil { at: Millis(T0 + HOUR) }).expect_no_review();
+    story.probe("a", many()).expect_review(&ReviewCause::Contradiction);
+}
+
 /// An unreachable target after all retries, in review.
 fn offline() -> Story {
     let mut story = Story::one(Terms { offline: Offline::Review, ..terms(Effect::Blind) });

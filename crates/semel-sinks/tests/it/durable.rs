@@ -92,7 +92,7 @@ fn spawn(db: &Path) -> (Process, SocketAddr) {
 }
 
 #[tokio::test]
-#[ignore = "the body of the child process; does nothing when run as a test"]
+#[ignore = "the body of a child process"]
 async fn child_sink() {
     let Some(db) = std::env::var_os(DB) else { return };
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));

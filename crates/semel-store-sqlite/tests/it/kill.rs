@@ -46,7 +46,7 @@ fn told(name: &str) -> Option<String> {
 
 /// Not a test: the process that is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "it is run by the tests of this file"]
+#[ignore = "the body of a child process"]
 async fn owner_that_is_killed() {
     let Some(path) = told(STORE) else { return };
     if told(POINT).is_some_and(|p| !p.is_empty()) {
@@ -132,7 +132,7 @@ async fn a_death_at_every_named_point_loses_nothing() {
 
 /// Not a test: the process that may not write beyond a size; the writes of SQLite really fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "it is run by the tests of this file"]
+#[ignore = "the body of a child process"]
 async fn owner_that_cannot_write() {
     let Some(path) = told(STORE) else { return };
     let store = Arc::new(SqliteStore::open(Path::new(&path), Options::default()).unwrap());

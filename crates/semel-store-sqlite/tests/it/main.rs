@@ -7,6 +7,5 @@ mod conformance;
 mod copies;
 mod full;
 mod kill;
-mod load;
 mod open;
 mod support;

@@ -8,12 +8,10 @@ use crate::{
     wire,
 };
 use semel_kernel::{task::Phase, time::Millis};
-use semel_ports::{Page, Store, TaskFilter, TaskRow};
+use semel_ports::{Page, Store, StoreError, TaskFilter, TaskRow};
 
-/// Rows of one reading.
-const PAGE: u32 = 500;
 /// Tasks that `ps` counts; with more, its counts say so.
-const COUNTED: usize = 20_000;
+const COUNTED: u32 = 20_000;
 
 pub(super) async fn run(
     config: &Config,
@@ -68,19 +66,11 @@ pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-async fn open(store: &dyn Store) -> Result<Vec<TaskRow>, Fail> {
+/// The newest open tasks, in one reading: pages that skip what was read would walk over the same rows again.
+async fn open(store: &dyn Store) -> Result<Vec<TaskRow>, StoreError> {
     let phases = Phase::ALL.into_iter().filter(|p| !p.is_end()).collect();
     let filter = TaskFilter { phases, ..TaskFilter::default() };
-    let mut rows = Vec::new();
-    loop {
-        let skip = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-        let page = store.tasks(&filter, Page { skip, limit: PAGE }).await?;
-        let last = page.len() < 500;
-        rows.extend(page);
-        if last || rows.len() >= COUNTED {
-            return Ok(rows);
-        }
-    }
+    store.tasks(&filter, Page { skip: 0, limit: COUNTED }).await
 }
 
 struct Counts {
@@ -98,7 +88,7 @@ impl Counts {
             open: rows.len(),
             unknown: count(|t| t.unknown > 0),
             review: count(|t| t.reviews > 0),
-            complete: rows.len() < COUNTED,
+            complete: rows.len() < COUNTED as usize,
         }
     }
 
