@@ -50,7 +50,7 @@ fn keys(desk: &Desk) -> BTreeSet<String> {
     desk.requests().iter().filter_map(|r| r.header("idempotency-key").map(str::to_owned)).collect()
 }
 
-/// The store refuses every write from the moment the request has left; another task waits meanwhile.
+/// The store refuses every write from the moment the request has left; another task becomes due meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn s01_charged_while_the_balance_cannot_be_written() {
     let inside = Inside::new();
@@ -62,12 +62,9 @@ async fn s01_charged_while_the_balance_cannot_be_written() {
         }
     });
     let working = inside.work(Options::default()).await;
+    let later = KEYED.replace("steps:\n", "steps:\n  - { step: pause, sleep: 500ms }\n");
+    let other = submit(&working.engine, &at(&later, &desk), "b").await;
     let task = submit(&working.engine, &at(&chain(&["one", "two"]), &desk), "a").await;
-    until("the request has left", || inside.store.closed.load(Ordering::SeqCst)).await;
-    let other = tokio::spawn({
-        let (engine, plan) = (working.engine.clone(), at(KEYED, &desk));
-        async move { submit(&engine, &plan, "b").await }
-    });
     until("the record is refused again and again", || inside.store.refused.load(Ordering::SeqCst) >= 6).await;
     assert_eq!(desk.posts(), 1, "nothing is sent while nothing can be written");
     assert_eq!(
@@ -75,7 +72,6 @@ async fn s01_charged_while_the_balance_cannot_be_written() {
         0
     );
     inside.store.closed.store(false, Ordering::SeqCst);
-    let other = other.await.unwrap();
     inside.until_phase(&task, Phase::Completed).await;
     inside.until_phase(&other, Phase::Completed).await;
     assert_eq!((desk.posts(), keys(&desk).len()), (3, 3), "one request and one key for each step");
