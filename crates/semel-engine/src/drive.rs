@@ -200,7 +200,7 @@ fn begin(
 }
 
 /// Repeats the very same turn while the store says that it may pass: full, busy, read-only. Nothing is sent meanwhile.
-async fn patient<T, F>(inner: &Inner, mut write: impl FnMut() -> F) -> Result<T, CommitError>
+pub(crate) async fn patient<T, F>(inner: &Inner, mut write: impl FnMut() -> F) -> Result<T, CommitError>
 where
     F: Future<Output = Result<T, CommitError>>,
 {

@@ -23,7 +23,7 @@ use semel_kernel::{
     time::{Generation, Now},
 };
 use semel_plan::plan::PlanDoc;
-use semel_ports::{Artifact, CommitError, Created, Receipt};
+use semel_ports::{Artifact, CommitError, Created, Receipt, StoreError};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
@@ -210,6 +210,12 @@ impl Machine {
             Err(CommitError::Fenced { .. }) => {
                 self.keep_facts(facts);
                 self.fenced()
+            }
+            // It may be durable or not. What it started is not sent by us either way; the history decides.
+            Err(CommitError::Store(StoreError::CommitUnknown(_))) => {
+                self.unask(&then);
+                self.keep_facts(facts);
+                vec![Io::Reload]
             }
             Err(CommitError::Store(error)) => {
                 tracing::error!(code = error.code(), "{error}; next: {}", error.next());

@@ -105,7 +105,10 @@ impl Inner {
     /// The plan's document is an artifact before any task names its hash.
     async fn keep_plan(&self, plan: &Arc<PlanDoc>) -> Result<(), Refused> {
         if !self.catalog.has(plan.kernel.hash) {
-            self.store.put_artifact(plan.document.canonical().into_bytes()).await?;
+            let document = plan.document.canonical().into_bytes();
+            drive::patient(self, || async { Ok(self.store.put_artifact(document.clone()).await?) })
+                .await
+                .map_err(refused)?;
             self.catalog.keep(plan);
         }
         Ok(())
@@ -188,10 +191,25 @@ impl Inner {
         self.store.create(Creation { turn, digest }).await.map_err(refused)
     }
 
+    /// Names what differs: the places of a changed plan, and inputs.
+    async fn differing(&self, task: &Task, request: &Request) -> Vec<String> {
+        let (old, new) = (task.plan.hash, request.plan.kernel.hash);
+        let mut fields = match self.catalog.plan(self.store.as_ref(), old).await {
+            _ if old == new => Vec::new(),
+            Ok(plan) => changed(&plan, &request.plan),
+            Err(_) => vec!["plan".to_owned()],
+        };
+        if old != new {
+            fields.insert(0, format!("plan {} against {}", old.short(), new.short()));
+        }
+        fields.extend(differing(task, request));
+        fields
+    }
+
     /// Says what differs between a submission and the task that has its client id.
     async fn conflict(&self, request: &Request, client: &ClientId, task: TaskId) -> Refused {
-        let fields = match self.store.load(&task).await.and_then(semel_ports::Loaded::into_task) {
-            Ok(found) => differing(&found, request),
+        let fields = match self.task(&task).await {
+            Ok(found) => self.differing(&found, request).await,
             Err(e) => return e.into(),
         };
         let named = fields.join(", ");
@@ -206,11 +224,20 @@ impl Inner {
     }
 }
 
+/// Places of a changed plan that are named; more are counted.
+const NAMED: usize = 5;
+
+fn changed(old: &PlanDoc, new: &PlanDoc) -> Vec<String> {
+    let changes = semel_plan::diff::diff(old, new);
+    let mut places: Vec<String> = changes.iter().take(NAMED).map(|c| format!("plan: {}", c.path)).collect();
+    if changes.len() > NAMED {
+        places.push(format!("plan: {} more", changes.len() - NAMED));
+    }
+    places
+}
+
 fn differing(task: &Task, request: &Request) -> Vec<String> {
     let mut fields = Vec::new();
-    if task.plan.hash != request.plan.kernel.hash {
-        fields.push("plan".to_owned());
-    }
     if let (Stored::Inline(Json::Obj(old)), Json::Obj(new)) = (&task.inputs, &request.inputs) {
         let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
         names.sort();

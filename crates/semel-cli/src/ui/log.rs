@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 /// Starts logging: errors only, unless asked for more by `-v` or `SEMEL_LOG`.
 pub(crate) fn start(global: &Global) {
     let level = match global.verbose {
-        0 => "semel=error,semel_engine=error,semel_store_sqlite=error",
+        0 => "warn",
         1 => "info",
         _ => "debug",
     };

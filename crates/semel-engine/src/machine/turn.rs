@@ -105,7 +105,7 @@ impl Machine {
                 true
             }
             Err(reject) => {
-                tracing::warn!(task = %making.draft.task().id, code = reject.code(), "{reject}");
+                tracing::debug!(task = %making.draft.task().id, code = reject.code(), "{reject}");
                 false
             }
         }
