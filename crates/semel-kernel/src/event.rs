@@ -101,6 +101,15 @@ pub enum Why {
     AcceptedDuplicate,
 }
 
+pub(crate) const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_true(flag: &bool) -> bool {
+    *flag
+}
+
 /// What happened. Past tense; the names are DESIGN's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
@@ -187,6 +196,9 @@ pub enum Event {
         finding: Finding,
         /// Whether `require` holds.
         holds: bool,
+        /// Whether the target answered at all; silence says nothing about its state.
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        answered: bool,
         /// The raw answer, redacted and cut.
         shown: Json,
     },

@@ -121,6 +121,8 @@ pub enum Input {
         finding: Finding,
         /// Whether `require` holds.
         holds: bool,
+        /// Whether the target answered at all.
+        answered: bool,
         /// The raw answer, redacted and cut.
         shown: Json,
     },

@@ -182,6 +182,9 @@ pub struct Precheck {
     pub finding: Finding,
     /// Whether `require` holds.
     pub holds: bool,
+    /// Whether the target answered at all.
+    #[serde(default = "crate::event::yes")]
+    pub answered: bool,
     /// When.
     pub at: Millis,
 }

@@ -12,7 +12,7 @@ use semel_kernel::{
     time::Millis,
 };
 use semel_plan::contract::{Contract, Seen};
-use semel_ports::{Artifact, Report};
+use semel_ports::{Artifact, Report, Transport};
 
 /// The names that a contract's expressions see.
 pub(super) struct Names {
@@ -54,7 +54,8 @@ impl Machine {
         let fact = match asking {
             Asking::Precheck => {
                 let (finding, holds, shown) = contract.requirement(report, &names.seen());
-                Input::Prechecked { op, finding, holds, shown }
+                let answered = matches!(&report.transport, Transport::Answered(a) if a.status < 500);
+                Input::Prechecked { op, finding, holds, answered, shown }
             }
             Asking::Probe => {
                 let (finding, shown) = contract.finding(report, &names.seen());

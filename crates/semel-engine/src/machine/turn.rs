@@ -271,7 +271,9 @@ impl Machine {
         let finding = semel_kernel::outcome::Finding::Unclear { cause: refusal.cause.clone() };
         let mut input = match asking {
             Asking::Probe => Input::Probed { op, asked_at: moment.now.at, finding, shown: Json::Null },
-            Asking::Precheck => Input::Prechecked { op, finding, holds: false, shown: Json::Null },
+            Asking::Precheck => {
+                Input::Prechecked { op, finding, holds: false, answered: false, shown: Json::Null }
+            }
         };
         self.take(making, &mut input, moment, None);
     }

@@ -165,7 +165,7 @@ impl Forecast<'_> {
         }
         let branch = |(when, finding, holds): (&str, Finding, bool)| {
             let id = op.planned.id.clone();
-            let input = Input::Prechecked { op: id, finding, holds, shown: Json::Null };
+            let input = Input::Prechecked { op: id, finding, holds, answered: true, shown: Json::Null };
             self.branch(&op.step, when.to_owned(), input, self.now)
         };
         cases.into_iter().filter_map(branch).collect()

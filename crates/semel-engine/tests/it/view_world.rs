@@ -275,7 +275,7 @@ impl World {
 
     pub(crate) fn prechecked(self, finding: Finding, holds: bool) -> Self {
         let op = self.op("charge").planned.id.clone();
-        self.take(Input::Prechecked { op, finding, holds, shown: Json::Null })
+        self.take(Input::Prechecked { op, finding, holds, answered: true, shown: Json::Null })
     }
 
     pub(crate) fn evidence(self, source: Source, attempt: Option<u32>, outcome: Outcome) -> Self {

@@ -34,7 +34,7 @@ impl Draft {
         &mut self,
         op: &OperationId,
         finding: Finding,
-        holds: bool,
+        (holds, answered): (bool, bool),
         shown: Json,
         ctx: Ctx,
     ) -> Result<(), Reject> {
@@ -43,7 +43,7 @@ impl Draft {
             return Err(Reject::Illegal(format!("`{op}` was sent before its state was looked at")));
         }
         let op = op.clone();
-        self.record(Event::PrecheckAnswered { op, finding, holds, shown }, ctx)
+        self.record(Event::PrecheckAnswered { op, finding, holds, answered, shown }, ctx)
     }
 }
 

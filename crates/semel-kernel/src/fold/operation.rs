@@ -27,8 +27,8 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             ended(operation_mut(task, op)?, *attempt, outcome, at)?;
             op
         }
-        Event::PrecheckAnswered { op, finding, holds, .. } => {
-            prechecked(operation_mut(task, op)?, finding, *holds, at);
+        Event::PrecheckAnswered { op, finding, holds, answered, .. } => {
+            prechecked(operation_mut(task, op)?, finding, *holds, *answered, at);
             op
         }
         Event::ProbeAnswered { op, asked_at, finding, settled, .. } => {
@@ -178,8 +178,8 @@ fn apply(op: &mut Operation, proof: Proof, result: &Stored, at: Millis) {
 }
 
 /// For a natural effect whose state already holds there is nothing to send: it is applied, by whom is not proven.
-fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, at: Millis) {
-    op.precheck = Some(Precheck { finding: finding.clone(), holds, at });
+fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, answered: bool, at: Millis) {
+    op.precheck = Some(Precheck { finding: finding.clone(), holds, answered, at });
     if let (Finding::Applied { result }, true) = (finding, holds) {
         apply(op, Proof::Probe, result, at);
     }

@@ -3,7 +3,7 @@
 use super::{Act, View};
 use crate::{
     event::{PlannedOperation, Why},
-    operation::{AttemptState, Judgement},
+    operation::{AttemptState, Judgement, Precheck},
     outcome::{Finding, UnknownCause},
     review::ReviewCause,
     step::Step,
@@ -19,12 +19,25 @@ impl View<'_> {
         }
         match &self.op.precheck {
             None if needs_precheck(self.terms) => Act::Precheck,
+            Some(found) if !found.holds && !found.answered => self.look_again(found),
             Some(found) if !found.holds => Act::Fail {
                 code: "SM3006",
                 cause: alloc::format!("`require` does not hold: {}", describe(&found.finding)),
             },
             Some(_) | None => Act::Begin { why: Why::First },
         }
+    }
+
+    /// A target that does not answer says nothing about its state: ask again, but not for ever. Nothing was sent.
+    fn look_again(&self, silent: &Precheck) -> Act {
+        let terms = self.terms.probe.as_ref();
+        let (poll_ms, for_ms) = terms.map_or((1_000, 0), |p| (p.poll_ms, p.for_ms));
+        let due = silent.at.plus(poll_ms);
+        if due > self.op.planned_at.plus(for_ms) {
+            let cause = "the target did not answer when asked whether `require` holds";
+            return Act::Fail { code: "SM3007", cause: cause.into() };
+        }
+        if due > self.now.at { Act::Wait { until: due, why: "the next look-up" } } else { Act::Precheck }
     }
 
     /// What keeps a request from leaving when nothing of this operation is under way.

@@ -230,6 +230,25 @@ fn require_that_does_not_hold_fails_before_anything_is_sent() {
     assert_eq!(story.started("a"), 0);
 }
 
+/// A target that is silent when asked says nothing: it is asked again, and in the end nothing was sent.
+#[test]
+fn require_is_asked_again_while_the_target_is_silent() {
+    let silent = |story: &mut Story| {
+        let (op, shown) = (story.op_id("a"), semel_kernel::json::Json::Null);
+        let finding = Finding::Unclear { cause: "no answer".into() };
+        story.give(Input::Prechecked { op, finding, holds: false, answered: false, shown });
+    };
+    let mut story = Story::one(Terms { require: true, ..probed(Effect::Keyed) });
+    silent(&mut story);
+    story.tick_at(60_000).expect_act("a", &Act::Precheck);
+    story.precheck("a", Finding::Absent, true).expect_begin("a", Why::First);
+    let mut story = Story::one(Terms { require: true, ..probed(Effect::Keyed) });
+    story.at(16 * 60_000);
+    silent(&mut story);
+    story.expect_failed("a", "SM3007");
+    assert_eq!(story.started("a"), 0);
+}
+
 // --- keyed -----------------------------------------------------------------------------------------------------
 
 #[test]

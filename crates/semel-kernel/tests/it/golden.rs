@@ -347,7 +347,13 @@ fn fact_samples() -> Vec<(&'static str, Event)> {
     vec![
         (
             "PrecheckAnswered",
-            Event::PrecheckAnswered { op: op(), finding: Finding::Absent, holds: true, shown: shown() },
+            Event::PrecheckAnswered {
+                op: op(),
+                finding: Finding::Absent,
+                holds: true,
+                answered: true,
+                shown: shown(),
+            },
         ),
         ("ProbeAnswered", asked(found, false)),
         ("ProbeAnswered-absent", asked(Finding::Absent, true)),

@@ -183,7 +183,7 @@ impl World {
                 self.give(Input::Resolved { step, resolution })
             }
             Obligation::Precheck(op) => {
-                self.give(Input::Prechecked { op, finding, holds: outcome.is_some(), shown })
+                self.give(Input::Prechecked { op, finding, holds: outcome.is_some(), answered: true, shown })
             }
             Obligation::Begin { op, .. } => {
                 let step = self.story.task.operations[&op].step.to_string();

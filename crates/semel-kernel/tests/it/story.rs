@@ -247,7 +247,7 @@ impl Story {
 
     pub(crate) fn precheck(&mut self, step: &str, finding: Finding, holds: bool) -> &mut Self {
         let op = self.op_id(step);
-        self.give(Input::Prechecked { op, finding, holds, shown: Json::Null })
+        self.give(Input::Prechecked { op, finding, holds, answered: true, shown: Json::Null })
     }
 
     pub(crate) fn begin_input(&self, step: &str) -> Input {
