@@ -93,7 +93,7 @@ pub(crate) struct Demo {
     #[arg(long)]
     pub(crate) keep: bool,
     /// Only this act: 1, 2 or 3
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) act: Option<u8>,
 }
 

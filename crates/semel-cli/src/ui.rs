@@ -8,7 +8,7 @@ pub(crate) mod time;
 use crate::{fail::Fail, low::Global};
 use console::{colors_enabled, colors_enabled_stderr};
 use owo_colors::{OwoColorize as _, Style};
-use semel_plan::problem::{Problem, Severity};
+use semel_plan::problem::{Problem, Severity, Span};
 use serde::Serialize;
 use std::io::Write as _;
 
@@ -141,7 +141,10 @@ const fn word(severity: Severity) -> &'static str {
 
 /// `file:line:column: error[CODE]: message` and a hint, as editors and people read it.
 pub(crate) fn problem_text(problem: &Problem) -> String {
-    let place = format!("{}:{}:{}", problem.file, problem.span.line, problem.span.column);
+    let place = match problem.span {
+        Span::NONE => problem.file.clone(),
+        Span { line, column } => format!("{}:{line}:{column}", problem.file),
+    };
     let head = format!("{}[{}]", word(problem.severity), problem.code);
     let hint = if problem.hint.is_empty() { String::new() } else { format!("\n    hint: {}", problem.hint) };
     let at = if problem.path.is_empty() { String::new() } else { format!(" (at {})", problem.path) };

@@ -17,8 +17,9 @@ use semel_store_sqlite::{Options as StoreOptions, SqliteStore};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 
 /// This process owns the store and works on it.
 pub(crate) struct Owner {
@@ -59,7 +60,7 @@ pub(crate) async fn own_as(
     let engine =
         Engine::start(narrow(store.clone()), Arc::new(http), Arc::new(OsEntropy), config.options.clone())
             .await?;
-    let door_path = door::path_of(&config.store);
+    let door_path = door_of(config);
     Ok(Owner { store, engine, door: None, door_path })
 }
 
@@ -152,52 +153,120 @@ pub(crate) async fn read(config: &Config) -> Result<Arc<dyn Store>, Fail> {
     Ok(Arc::new(tokio::task::block_in_place(|| SqliteStore::open_read_only(&path))?))
 }
 
-/// Whether another process owns the store and answers at its door.
+/// How long an owner may be silent before it counts as one that does not answer.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long somebody is waited for who has the store and does not answer at its door: one that has just begun, or that
+/// is there for one command only.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The pause before the store is tried again.
+const AGAIN: Duration = Duration::from_millis(50);
+/// How often those who read along look whether the owner is still there.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// The door beside the file itself, whatever name it was called by.
+fn door_of(config: &Config) -> PathBuf {
+    door::path_of(&std::fs::canonicalize(&config.store).unwrap_or_else(|_| config.store.clone()))
+}
+
+/// Whether another process owns the store and answers at its door. One that was stopped is silent.
 pub(crate) async fn has_owner(config: &Config) -> bool {
-    door::call(&door::path_of(&config.store), &Command::Ping).await.is_ok()
+    let door = door_of(config);
+    let answer = tokio::time::timeout(SILENCE, door::call(&door, &Command::Ping)).await;
+    answer.is_ok_and(|reply| reply.is_ok())
+}
+
+/// Opens the store as its owner; `None` when another process has it and answers at its door.
+pub(crate) async fn own_unless_owned(config: &Config) -> Result<Option<Owner>, Fail> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if has_owner(config).await {
+            return Ok(None);
+        }
+        match own(config).await {
+            Err(fail) if is_owned(&fail) && Instant::now() < until => tokio::time::sleep(AGAIN).await,
+            owned => return owned.map(Some),
+        }
+    }
+}
+
+fn is_owned(fail: &Fail) -> bool {
+    fail.code == "SM2007"
+}
+
+/// Does `what`, which reads along while another process works; when that process goes away before it is done, this
+/// one takes the store and works in its place.
+pub(crate) async fn in_its_place<T>(
+    config: &Config,
+    what: impl Future<Output = Result<T, Fail>>,
+) -> Result<T, Fail> {
+    let mut what = std::pin::pin!(what);
+    loop {
+        tokio::select! {
+            done = &mut what => return done,
+            () = owner_gone(config) => {}
+        }
+        match own_unless_owned(config).await {
+            Ok(Some(mut owner)) => {
+                owner.open_door();
+                return owner.beside(what).await;
+            }
+            Ok(None) => {}
+            Err(fail) if is_owned(&fail) => tracing::warn!("{}, and it does not answer", fail.message),
+            Err(fail) => return Err(fail),
+        }
+    }
+}
+
+async fn owner_gone(config: &Config) {
+    loop {
+        tokio::time::sleep(WATCH).await;
+        if !has_owner(config).await {
+            return;
+        }
+    }
 }
 
 /// Carries out a command: by the owner if there is one, else by taking the store for a moment.
 pub(crate) async fn command(config: &Config, command: Command) -> Result<Reply, Fail> {
-    let reply = match door::call(&door::path_of(&config.store), &command).await {
-        Ok(reply) => reply,
-        Err(DoorError::Closed(_)) => alone(config, command).await?,
-        Err(e @ DoorError::Lost(_)) => {
-            let next = "run the same command again; repeating it is safe";
-            return Err(Fail::new(Exit::Store, "SM2011", e.to_string(), next));
-        }
-    };
+    must_exist(config)?;
+    settled(match own_unless_owned(config).await? {
+        Some(owner) => briefly(&owner, command).await?,
+        None => at_the_door(config, &command).await?,
+    })
+}
+
+async fn at_the_door(config: &Config, command: &Command) -> Result<Reply, Fail> {
+    let next = "run the same command again; repeating it is safe";
+    let lost = |e: DoorError| Fail::new(Exit::Store, "SM2011", e.to_string(), next);
+    door::call(&door_of(config), command).await.map_err(lost)
+}
+
+async fn briefly(owner: &Owner, command: Command) -> Result<Reply, Fail> {
+    let reply = owner.engine.execute(command).await;
+    end(owner).await?;
+    Ok(reply)
+}
+
+fn settled(reply: Reply) -> Result<Reply, Fail> {
     match reply {
         Reply::Refused(refused) => Err(refused.into()),
         reply => Ok(reply),
     }
-}
-
-async fn alone(config: &Config, command: Command) -> Result<Reply, Fail> {
-    read(config).await?;
-    let owner = own(config).await?;
-    let reply = owner.engine.execute(command).await;
-    end(&owner).await?;
-    Ok(reply)
 }
 
 /// Ends this life's session, so that its tasks are claimable at once.
 pub(crate) async fn end(owner: &Owner) -> Result<(), StoreError> {
-    owner.store.end_session(owner.engine.session()).await
+    owner.store.end_session(&owner.engine.session()).await
 }
 
 /// Submits by the owner; without one the store is taken for a moment and may be made.
 pub(crate) async fn submit(config: &Config, command: Command) -> Result<Reply, Fail> {
-    if has_owner(config).await {
-        return self::command(config, command).await;
-    }
-    let owner = own(config).await?;
-    // A draining engine creates tasks for others and begins none itself, so nothing is cut off when we leave.
-    owner.engine.drain();
-    let reply = owner.engine.execute(command).await;
-    end(&owner).await?;
-    match reply {
-        Reply::Refused(refused) => Err(refused.into()),
-        reply => Ok(reply),
-    }
+    settled(match own_unless_owned(config).await? {
+        Some(owner) => {
+            // A draining engine creates tasks for others and begins none itself, so nothing is cut off when we leave.
+            owner.engine.drain();
+            briefly(&owner, command).await?
+        }
+        None => at_the_door(config, &command).await?,
+    })
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 use semel_kernel::{outcome::UnknownCause, time::Millis};
 use semel_ports::{
-    connector::{Answer, Connector, Question, Report, Transport},
+    connector::{Answer, Connector, Question, Report, Transport, Witnessed},
     outside::Secrets,
     receipt::CallPermit,
     request::{Fills, HttpRequest},
@@ -100,7 +100,7 @@ impl HttpConnector {
         if matches!(report.transport, Transport::Answered(_)) {
             order.after.reach();
         }
-        redacted(report, &secrets)
+        redacted(report, secrets.witnessed())
     }
 
     async fn over_a_link(&self, prepared: Prepared, window: &Window, left: Option<Point>) -> Report {
@@ -172,7 +172,7 @@ impl fmt::Debug for HttpConnector {
 }
 
 fn not_sent(obstacle: &Obstacle) -> Report {
-    Report { transport: Transport::NotSent { cause: obstacle.cause() }, bytes_out: 0, late_ms: 0 }
+    Report::not_sent(obstacle.cause())
 }
 
 fn timed_out() -> Broken {
@@ -191,7 +191,7 @@ fn report(place: &Place, result: Result<Answer, Broken>, seen: Seen) -> Report {
             Transport::Lost { cause, detail }
         }
     };
-    Report { transport, bytes_out: seen.handed, late_ms: seen.late_ms }
+    Report::new(transport, seen.handed, seen.late_ms)
 }
 
 fn untouched(place: &Place, broken: Option<Broken>) -> Obstacle {
@@ -199,12 +199,13 @@ fn untouched(place: &Place, broken: Option<Broken>) -> Obstacle {
     Obstacle::Unreachable { place: place.to_string(), cause: format!("{cause}, before the first byte") }
 }
 
-fn redacted(mut report: Report, secrets: &Witness<'_>) -> Report {
+/// Our own words are shown as they are, so they lose the secrets here; the answer stays raw, and its secrets go with it.
+fn redacted(mut report: Report, secrets: Witnessed) -> Report {
     match &mut report.transport {
         Transport::NotSent { cause: text } | Transport::Lost { detail: text, .. } => {
-            *text = secrets.redact(text)
+            *text = secrets.strict_eraser().text(text).into_owned();
         }
         Transport::Answered(_) => (),
     }
-    report
+    Report { secrets, ..report }
 }

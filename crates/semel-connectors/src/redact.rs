@@ -1,13 +1,13 @@
-//! Takes secrets out of what is shown. What is *judged* stays raw: a contract reads the answer as it came.
+//! Takes secrets out of what is shown. What is *judged* stays raw: a contract reads the answer as it came, and whoever
+//! judges it takes out the secrets that the report carries.
 
+pub use semel_ports::connector::MARK;
 use semel_ports::{
+    connector::Witnessed,
     outside::{NoSecret, Secret, Secrets},
     request::{HttpRequest, Part, Template},
 };
 use std::sync::Mutex;
-
-/// Stands where a secret was.
-pub const MARK: &str = "***";
 
 /// Words in a header's name that make its value a secret.
 const TELLTALE: [&str; 8] =
@@ -28,19 +28,10 @@ fn carries_credentials(name: &str) -> bool {
     TELLTALE.iter().any(|word| name.contains(word))
 }
 
-/// The text without the known secrets, whether they stand there plainly, percent-encoded or as inside a JSON text.
+/// The text without the known secrets, however they are escaped or encoded in it.
 #[must_use]
 pub fn redact_text(text: &str, known: &[Secret]) -> String {
-    let mut forms: Vec<String> = known.iter().flat_map(forms).filter(|form| !form.is_empty()).collect();
-    // The longest first: a secret that contains another one is taken out whole.
-    forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-    forms.iter().fold(text.to_owned(), |text, form| text.replace(form.as_str(), MARK))
-}
-
-fn forms(secret: &Secret) -> [String; 3] {
-    let plain = secret.expose();
-    let encoded = url::form_urlencoded::byte_serialize(plain.as_bytes()).collect();
-    [plain.to_owned(), encoded, plain.replace('\\', "\\\\").replace('"', "\\\"")]
+    Witnessed::new(known.to_vec()).strict_eraser().text(text).into_owned()
 }
 
 /// The secrets that a request refers to, as far as they can be resolved, for [`redact_text`].
@@ -56,7 +47,7 @@ pub fn secrets_of(request: &HttpRequest, secrets: &dyn Secrets) -> Vec<Secret> {
     parts.filter_map(reference).collect()
 }
 
-/// Resolves, and remembers for one call what was resolved, so that its report can be redacted.
+/// Resolves, and remembers for one call what was resolved, so that its report can carry it.
 pub(crate) struct Witness<'a> {
     inner: &'a dyn Secrets,
     seen: Mutex<Vec<Secret>>,
@@ -67,8 +58,8 @@ impl<'a> Witness<'a> {
         Self { inner, seen: Mutex::default() }
     }
 
-    pub(crate) fn redact(&self, text: &str) -> String {
-        redact_text(text, &self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    pub(crate) fn witnessed(self) -> Witnessed {
+        Witnessed::new(self.seen.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 

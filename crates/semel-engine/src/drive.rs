@@ -1,7 +1,8 @@
 //! The driver of one task: carries out what its machine wants, and feeds back what was done. Thin on purpose.
 
 use crate::{
-    engine::{Inner, Nudge, Progress},
+    engine::{Inner, Progress},
+    hands::Nudge,
     machine::{Completion, Io, Machine},
     share,
 };
@@ -11,7 +12,7 @@ use semel_kernel::{
 };
 use semel_ports::{
     Authority, CallPermit, Claim, CommitError, Created, Creation, Due, HttpRequest, Receipt, Report,
-    StoreError, Transport, Turn,
+    StoreError, Turn,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, task::JoinSet};
@@ -41,7 +42,7 @@ async fn work(
             return give_to_person(inner, &claim, task, ReviewCause::VersionMissing { what }).await;
         }
     };
-    let mut machine = Machine::claimed(task, plan, inner.session.clone(), claim.generation);
+    let mut machine = Machine::claimed(task, plan, inner.session(), claim.generation);
     let io = machine.on(&inner.moment()?, Completion::Tick);
     pump(inner, &claim.task, machine, io, nudges, None).await
 }
@@ -56,7 +57,7 @@ async fn give_to_person(
 ) -> Result<(), StoreError> {
     let moment = inner.moment()?;
     let mut draft = Draft::on(task);
-    let claimed = Input::Claimed { session: inner.session.clone(), generation: claim.generation };
+    let claimed = Input::Claimed { session: inner.session(), generation: claim.generation };
     for input in [claimed, Input::NeedPerson { cause }] {
         if let Err(reject) = draft.take(input, moment.ctx()) {
             tracing::warn!(task = %claim.task, code = reject.code(), "{reject}");
@@ -264,13 +265,9 @@ async fn send(inner: Arc<Inner>, permit: CallPermit) -> Completion {
     };
     let report = match request {
         Ok(request) => inner.connector.send(permit, request, inner.store.now().at).await,
-        Err(cause) => not_sent(cause),
+        Err(cause) => Report::not_sent(cause),
     };
     Completion::Answered { op, attempt, report }
-}
-
-fn not_sent(cause: String) -> Report {
-    Report { transport: Transport::NotSent { cause }, bytes_out: 0, late_ms: 0 }
 }
 
 fn read_request(json: &Json) -> Result<HttpRequest, String> {

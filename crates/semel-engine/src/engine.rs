@@ -3,7 +3,13 @@
 //! Invariant: it holds at most `slots` tasks at once; waiting tasks hold none. Draining begins nothing more, waits for
 //! what was sent up to its time-out, and gives everything back.
 
-use crate::{catalog::Catalog, drive, ids, machine::Moment};
+use crate::{
+    catalog::Catalog,
+    drive,
+    hands::{Hand, Hands, Nudge},
+    ids,
+    machine::Moment,
+};
 use semel_kernel::{
     event::Event,
     id::{SessionId, TaskId, TurnId},
@@ -52,15 +58,6 @@ pub struct Progress {
     pub events: Arc<Vec<Event>>,
 }
 
-/// What a machine's driver is told from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nudge {
-    /// Somebody else wrote to the task.
-    Changed,
-    /// The process drains.
-    Drain,
-}
-
 /// A store, its connectors, and the tasks in hand.
 #[derive(Clone)]
 pub struct Engine {
@@ -72,15 +69,14 @@ pub(crate) struct Inner {
     pub(crate) connector: Arc<dyn Connector>,
     entropy: Arc<dyn Entropy>,
     pub(crate) catalog: Catalog,
-    pub(crate) session: SessionId,
+    session: Mutex<SessionId>,
     pub(crate) options: Options,
     pub(crate) slots: Arc<Semaphore>,
-    active: Mutex<HashMap<TaskId, mpsc::UnboundedSender<Nudge>>>,
+    pub(crate) hands: Arc<Hands>,
     waiters: Mutex<HashMap<TaskId, HashSet<TaskId>>>,
     wanted: Mutex<Vec<TaskId>>,
     lease_until: Mutex<Millis>,
     bell: Notify,
-    idle: Notify,
     progress: broadcast::Sender<Progress>,
     drain: watch::Sender<bool>,
 }
@@ -110,14 +106,13 @@ impl Engine {
             connector,
             entropy,
             catalog: Catalog::default(),
-            session,
+            session: Mutex::new(session),
             slots,
-            active: Mutex::default(),
+            hands: Arc::default(),
             waiters: Mutex::default(),
             wanted: Mutex::default(),
             lease_until,
             bell: Notify::new(),
-            idle: Notify::new(),
             progress: broadcast::channel(4_096).0,
             drain: watch::channel(false).0,
             options,
@@ -134,7 +129,7 @@ impl Engine {
         let result = self.schedule().await;
         self.hand_over().await;
         renewing.abort();
-        result.and(self.inner.store.end_session(&self.inner.session).await)
+        result.and(self.inner.store.end_session(&self.inner.session()).await)
     }
 
     async fn schedule(&self) -> Result<(), StoreError> {
@@ -170,7 +165,7 @@ impl Engine {
         let wanted: Vec<TaskId> = std::mem::take(&mut *locked(&inner.wanted));
         for task in wanted {
             let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { break };
-            if let Some(claim) = inner.store.claim_task(&inner.session, &task).await? {
+            if let Some(claim) = inner.store.claim_task(&inner.session(), &task).await? {
                 taken.push((claim, slot));
             }
         }
@@ -178,7 +173,7 @@ impl Engine {
         if free == 0 {
             return Ok(taken);
         }
-        let claims = inner.store.claim(&inner.session, u32::try_from(free).unwrap_or(1)).await?;
+        let claims = inner.store.claim(&inner.session(), u32::try_from(free).unwrap_or(1)).await?;
         for claim in claims {
             match Arc::clone(&inner.slots).try_acquire_owned() {
                 Ok(slot) => taken.push((claim, slot)),
@@ -194,20 +189,12 @@ impl Engine {
     /// Begins nothing more; waits for what was sent.
     pub fn drain(&self) {
         self.inner.drain.send_replace(true);
-        for nudge in locked(&self.inner.active).values() {
-            nudge.send(Nudge::Drain).unwrap_or_default();
-        }
+        self.inner.hands.tell_all(Nudge::Drain);
     }
 
     async fn hand_over(&self) {
         self.drain();
-        loop {
-            let idle = self.inner.idle.notified();
-            if locked(&self.inner.active).is_empty() {
-                return;
-            }
-            idle.await;
-        }
+        self.inner.hands.emptied().await;
     }
 
     /// Turns as they become durable. A slow reader misses some and reads the store instead.
@@ -219,7 +206,7 @@ impl Engine {
     /// No task is in hand.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        locked(&self.inner.active).is_empty()
+        self.inner.hands.is_empty()
     }
 
     /// The store.
@@ -230,25 +217,23 @@ impl Engine {
 
     /// This life's session.
     #[must_use]
-    pub fn session(&self) -> &SessionId {
-        &self.inner.session
+    pub fn session(&self) -> SessionId {
+        self.inner.session()
     }
 }
 
 /// Tasks claimed at once.
 const CLAIMS: usize = 64;
 
-/// One statement, however many tasks are held. A lease that is lost is found out by the next commit, which is fenced.
+/// One statement, however many tasks are held.
 async fn renew(inner: Arc<Inner>) {
     let pause = Duration::from_millis(u64::try_from(inner.options.renew_ms).unwrap_or(5_000));
     loop {
         tokio::time::sleep(pause).await;
         let asked_at = inner.store.now().at;
-        match inner.store.renew_session(&inner.session, inner.options.lease_ms).await {
+        match inner.store.renew_session(&inner.session(), inner.options.lease_ms).await {
             Ok(true) => *locked(&inner.lease_until) = asked_at.plus(inner.options.lease_ms),
-            Ok(false) => {
-                tracing::warn!(session = %inner.session, "the lease was lost; its tasks may have new owners")
-            }
+            Ok(false) => inner.begin_again(asked_at).await,
             Err(e) => {
                 tracing::warn!(code = e.code(), "the lease could not be renewed: {e}; next: {}", e.next())
             }
@@ -257,6 +242,26 @@ async fn renew(inner: Arc<Inner>) {
 }
 
 impl Inner {
+    /// This life's session.
+    pub(crate) fn session(&self) -> SessionId {
+        locked(&self.session).clone()
+    }
+
+    /// The lease was lost, to a suspended machine or a stopped process: this is another life. What the old one had in
+    /// hand is claimable by anybody, and is fenced when somebody takes it.
+    async fn begin_again(&self, at: Millis) {
+        let Ok(session) = ids::session(self.random()) else { return };
+        tracing::warn!(old = %self.session(), new = %session, "the lease was lost; going on as another session");
+        match self.store.start_session(&session, self.options.lease_ms).await {
+            Ok(()) => {
+                *locked(&self.session) = session;
+                *locked(&self.lease_until) = at.plus(self.options.lease_ms);
+                self.ring();
+            }
+            Err(e) => tracing::warn!(code = e.code(), "no new session: {e}; next: {}", e.next()),
+        }
+    }
+
     /// Store time, chance, and what is left of the lease.
     pub(crate) fn moment(&self) -> Result<Moment, StoreError> {
         let now = self.store.now();
@@ -276,29 +281,22 @@ impl Inner {
     }
 
     pub(crate) fn drive(self: &Arc<Self>, claim: Claim, slot: OwnedSemaphorePermit) {
-        let nudges = self.enter(&claim.task);
+        let (hand, nudges) = self.enter(&claim.task);
         let inner = Arc::clone(self);
         tokio::spawn(async move {
-            let task = claim.task.clone();
             drive::claimed(&inner, claim, nudges).await;
-            inner.leave(&task);
-            drop(slot);
-            inner.bell.notify_one();
+            drop((hand, slot));
+            inner.ring();
         });
     }
 
-    pub(crate) fn enter(&self, task: &TaskId) -> mpsc::UnboundedReceiver<Nudge> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        if *self.drain.borrow() {
-            sender.send(Nudge::Drain).unwrap_or_default();
+    /// Takes a task in hand; while the process drains its driver is told so at once.
+    pub(crate) fn enter(&self, task: &TaskId) -> (Hand, mpsc::UnboundedReceiver<Nudge>) {
+        let taken = self.hands.take(task);
+        if self.is_draining() {
+            self.hands.tell(task, Nudge::Drain);
         }
-        locked(&self.active).insert(task.clone(), sender);
-        receiver
-    }
-
-    pub(crate) fn leave(&self, task: &TaskId) {
-        locked(&self.active).remove(task);
-        self.idle.notify_waiters();
+        taken
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -307,9 +305,7 @@ impl Inner {
 
     /// Tells a machine that somebody else wrote to its task, and the scheduler that something may be due.
     pub(crate) fn nudge(&self, task: &TaskId) {
-        if let Some(sender) = locked(&self.active).get(task) {
-            sender.send(Nudge::Changed).unwrap_or_default();
-        }
+        self.hands.tell(task, Nudge::Changed);
         self.bell.notify_one();
     }
 

@@ -18,12 +18,12 @@ use semel_kernel::{
     id::{OperationId, SessionId, StepName, TurnId},
     input::{Ctx, Input},
     json::Json,
-    outcome::Stored,
+    outcome::{Outcome, Stored},
     task::Task,
     time::{Generation, Now},
 };
 use semel_plan::plan::PlanDoc;
-use semel_ports::{Artifact, CommitError, Created, Receipt, StoreError};
+use semel_ports::{Artifact, CallPermit, CommitError, Created, Receipt, StoreError};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
@@ -255,8 +255,12 @@ impl Machine {
         let permits = receipt.permits(&next);
         let mut io = then;
         for permit in permits {
-            self.sending.insert((permit.op().clone(), permit.attempt()));
-            io.push(Io::Send(permit));
+            if self.draining {
+                self.revoke(&permit);
+            } else {
+                self.sending.insert((permit.op().clone(), permit.attempt()));
+                io.push(Io::Send(permit));
+            }
         }
         self.state = State::Ready(next);
         if parks && self.facts.is_empty() {
@@ -267,6 +271,13 @@ impl Machine {
             io.extend(self.turn(moment));
         }
         io
+    }
+
+    /// The process drains: a permit that was not used is void, and what it would have sent was not sent.
+    fn revoke(&mut self, permit: &CallPermit) {
+        let (op, attempt) = (permit.op().clone(), permit.attempt());
+        let outcome = Outcome::not_sent("the worker was stopped before it sent this");
+        self.facts.push_back(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0 });
     }
 
     fn loaded(&mut self, moment: &Moment, task: Task) -> Vec<Io> {

@@ -1,5 +1,6 @@
 //! What operators do: each is a turn on the common path, compare-and-swap and all.
 
+use crate::names::Names;
 use crate::{
     command::{Command, Refused, Reply},
     engine::{Engine, Inner, Progress},
@@ -15,8 +16,8 @@ use semel_kernel::{
     task::Task,
     time::Millis,
 };
-use semel_plan::{contract::Seen, plan::PlanDoc};
-use semel_ports::{Authority, CommitError, Due, Question, StoreError, Turn};
+use semel_plan::plan::PlanDoc;
+use semel_ports::{Authority, CommitError, Due, StoreError, Turn};
 use std::sync::Arc;
 
 impl Engine {
@@ -154,17 +155,12 @@ impl Inner {
                 Json::parse(&text).unwrap_or(Json::Null)
             }
         };
-        let (key, operation_id) = (operation.planned.key.clone(), op.to_string());
-        let seen =
-            Seen { args: &args, key: &key, operation: &operation_id, task: found.id.as_str(), handle: None };
-        let request = contract
-            .question(&seen)
+        let names = Names::of(&found, operation, args);
+        let question = names
+            .question(contract)
             .map_err(|r| Refused::new(r.code, r.cause, "mend the contract's probe"))?;
-        let fence = found.generation.to_string();
         let asked_at = self.store.now().at;
-        let question = Question { request, key: key.clone(), fence, timeout_ms: contract.terms.timeout_ms };
         let report = self.connector.ask(question).await;
-        let (finding, shown) = contract.finding(&report, &seen);
-        Ok(Input::Probed { op: op.clone(), asked_at, finding, shown })
+        Ok(names.probed(contract, operation, asked_at, &report))
     }
 }

@@ -1,100 +1,210 @@
 //! Tenant-scoped operations: a task of its own, created if absent by whoever needs it first (DESIGN section 3).
 //!
-//! Invariant: the database decides the race; two attachers can never have two operation tasks of one epoch.
+//! A *slot* is one (tool, target, intent, epoch) of a tenant; it holds one version at a time. The slot is the client id
+//! of the operation's task, so the database decides the race, between versions too.
+//!
+//! Invariant: the same intent with another request is refused before anything is sent; another version starts only
+//! when the one before is proven not applied, written off, or settled longer than `within` ago.
 
-use crate::engine::Inner;
+use crate::{command::Refused, engine::Inner, submit::New};
 use semel_kernel::{
-    id::{ClientId, Intent, TaskId},
+    decide::differing,
+    event::PlannedOperation,
+    hash::{Hash, base32_lower},
+    id::{ClientId, Intent, StepName, TaskId, Tenant},
     input::Settlement,
+    json::Json,
     operation::Operation,
     step::{Step, StepState},
     task::{Phase, Task},
 };
-use semel_plan::resolve::SharedCall;
+use semel_plan::{
+    contract::Refusal,
+    plan::PlanDoc,
+    resolve::{Resolved, SharedCall, View},
+};
 use semel_ports::{Created, StoreError};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-type Refusal = (String, Vec<String>);
+fn conflict(cause: String, fields: Vec<String>) -> Refusal {
+    Refusal { code: "SM1006", cause, fields }
+}
 
-/// The operation's task and its epoch. The epoch grows when the previous one settled more than `within` ago.
+fn limit(error: impl std::fmt::Display) -> Refusal {
+    Refusal { code: "SM1008", cause: error.to_string(), fields: Vec::new() }
+}
+
+/// What stands in a slot, for a call that wants it.
+enum Slot {
+    /// The same intent: attach.
+    Attach,
+    /// Settled too long ago, or proven not to have happened under another version: the next epoch is free.
+    Next,
+}
+
+/// The operation's task and its epoch.
 pub(crate) async fn find_or_create(
     inner: &Arc<Inner>,
     waiter: &TaskId,
     call: &SharedCall,
 ) -> Result<(TaskId, u32), Refusal> {
-    let broken = |e: String| (e, Vec::new());
-    let owner = load(inner, waiter).await.map_err(|e| broken(e.to_string()))?;
-    let plan =
-        inner.catalog.plan(inner.store.as_ref(), owner.plan.hash).await.map_err(|e| broken(e.to_string()))?;
-    let intent = Intent { target: &call.target, version: &call.version, intent: call.intent };
+    let owner = load(inner, waiter).await?;
     for epoch in 1.. {
-        let id = TaskId::of_shared(&owner.tenant, &call.tool, &intent, epoch)
-            .map_err(|e| broken(e.to_string()))?;
-        match load(inner, &id).await {
-            Ok(found) if is_over(&found, inner, call.within_ms) => continue,
-            Ok(found) => return agree(&found, call).map(|()| (id, epoch)),
-            Err(StoreError::NoTask(_)) => {}
-            Err(e) => return Err(broken(e.to_string())),
-        }
-        let shared = plan.shared(call).map_err(|r| (r.cause, r.fields))?;
-        let client = ClientId::parse(id.as_str()).map_err(|e| broken(e.to_string()))?;
-        let new = crate::submit::New {
-            task: id.clone(),
-            tenant: owner.tenant.clone(),
-            client,
-            plan: Arc::new(shared),
-            inputs: semel_kernel::json::Json::Obj(std::collections::BTreeMap::new()),
-            digest: call.request_hash,
-            shared_epoch: epoch,
-        };
-        match inner.create_unowned(new).await.map_err(|r| broken(r.message))? {
-            Created::New(_) => {
-                inner.ring();
-                return Ok((id, epoch));
-            }
-            // Somebody was faster: look at what they made.
-            Created::Exists { .. } => {
-                let found = load(inner, &id).await.map_err(|e| broken(e.to_string()))?;
-                return agree(&found, call).map(|()| (id, epoch));
+        let slot = slot(call, epoch)?;
+        loop {
+            let Some((task, digest)) = find(inner, &owner.tenant, &slot).await? else {
+                match create(inner, &owner, call, &slot, epoch).await? {
+                    Some(task) => return Ok((task, epoch)),
+                    // Somebody was faster: look at what they made.
+                    None => continue,
+                }
+            };
+            match look(inner, &task, digest, call).await? {
+                Slot::Attach => return Ok((task, epoch)),
+                Slot::Next => break,
             }
         }
     }
-    Err(broken("no epoch is left".into()))
+    Err(limit("no epoch is left"))
 }
 
-/// Settled, and so long ago that the same intent is a new operation.
-fn is_over(task: &Task, inner: &Inner, within_ms: i64) -> bool {
+/// The client id of a slot: the same for all versions.
+fn slot(call: &SharedCall, epoch: u32) -> Result<ClientId, Refusal> {
+    let (intent, epoch_text) = (call.intent.to_string(), epoch.to_string());
+    let parts = [call.tool.as_str(), &call.target, &intent, &epoch_text].map(str::as_bytes);
+    let digest = Hash::of_parts(&parts);
+    let digits = base32_lower(digest.as_bytes().get(..20).unwrap_or_default());
+    let mark = if epoch > 1 { format!("~{epoch}") } else { String::new() };
+    ClientId::parse(&format!("shared:{}:{digits}{mark}", call.tool)).map_err(limit)
+}
+
+async fn look(inner: &Inner, task: &TaskId, digest: Hash, call: &SharedCall) -> Result<Slot, Refusal> {
+    let found = load(inner, task).await?;
     let now = inner.store.now().at;
-    task.end.as_ref().is_some_and(|end| now.since(end.at) > within_ms)
+    let over = found.end.as_ref().is_some_and(|end| now.since(end.at) > call.within_ms);
+    let op = found.operations.values().next();
+    let same_version = op.is_none_or(|o| o.planned.version == call.version);
+    match (over, same_version) {
+        (true, _) => Ok(Slot::Next),
+        (false, true) if digest == call.request_hash => Ok(Slot::Attach),
+        (false, true) => Err(other_request(op, call)),
+        (false, false) => superseded(&found, op, call),
+    }
 }
 
-/// Same intent, same request; otherwise refused before anything is sent, the differing fields named.
-fn agree(task: &Task, call: &SharedCall) -> Result<(), Refusal> {
-    let Some(op) = task.operations.values().next() else { return Ok(()) };
-    if op.planned.request_hash == call.request_hash {
-        return Ok(());
-    }
-    let mut names: Vec<String> = op.planned.fields.keys().chain(call.fields.keys()).cloned().collect();
-    names.sort();
-    names.dedup();
-    names.retain(|n| op.planned.fields.get(n) != call.fields.get(n));
+/// Same intent, other request: refused, the differing fields named.
+fn other_request(op: Option<&Operation>, call: &SharedCall) -> Refusal {
+    let Some(op) = op else {
+        return conflict("the same intent was meant with another request".into(), Vec::new());
+    };
+    let fields = differing(&op.planned.fields, &call.fields);
     let cause = format!(
         "`{}` was meant before with another {}; nothing was sent (recorded {}, now {})",
         op.planned.id,
-        names.join(", "),
+        fields.join(", "),
         op.planned.request_hash.short(),
         call.request_hash.short()
     );
-    Err((cause, names))
+    conflict(cause, fields)
 }
 
-async fn load(inner: &Inner, task: &TaskId) -> Result<Task, StoreError> {
-    inner.store.load(task).await?.into_task()
+/// Another version supersedes only what is proven not applied or was written off.
+fn superseded(task: &Task, op: Option<&Operation>, call: &SharedCall) -> Result<Slot, Refusal> {
+    let Some(step) = task.steps_in_order().next() else { return Ok(Slot::Next) };
+    let cancelled = task.end.as_ref().is_some_and(|e| e.phase == Phase::Cancelled);
+    if step.written_off || cancelled || matches!(step.state, StepState::Failed | StepState::Compensated) {
+        return Ok(Slot::Next);
+    }
+    let (id, version) = op.map_or(("it", "?"), |o| (o.planned.id.as_str(), o.planned.version.as_str()));
+    let state = step.state.word();
+    let cause = format!(
+        "version {version} of this intent (`{id}`) is {state}; version {} may start only when that is proven not \
+         applied, undone or written off",
+        call.version
+    );
+    Err(conflict(cause, vec!["version".to_owned()]))
+}
+
+/// Creates the operation's task with its operation planned, so that whoever comes next can compare; `None` when the
+/// slot was taken meanwhile.
+async fn create(
+    inner: &Arc<Inner>,
+    owner: &Task,
+    call: &SharedCall,
+    slot: &ClientId,
+    epoch: u32,
+) -> Result<Option<TaskId>, Refusal> {
+    let plan = inner.catalog.plan(inner.store.as_ref(), owner.plan.hash).await.map_err(limit)?;
+    let shared = Arc::new(plan.shared(call)?);
+    let intent = Intent { target: &call.target, version: &call.version, intent: call.intent };
+    let task = TaskId::of_shared(&owner.tenant, &call.tool, &intent, epoch).map_err(limit)?;
+    let new = New {
+        task: task.clone(),
+        tenant: owner.tenant.clone(),
+        client: slot.clone(),
+        inputs: shared
+            .inputs(&Json::Obj(BTreeMap::new()))
+            .map_err(|p| limit(p.first().map_or_else(|| "unreadable".to_owned(), |p| p.message.clone())))?,
+        plan: shared,
+        digest: call.request_hash,
+        shared_epoch: epoch,
+    };
+    match inner.create_unowned(new, planned_first).await {
+        Ok(Created::New(_)) => {
+            inner.ring();
+            Ok(Some(task))
+        }
+        Ok(Created::Exists { .. }) => Ok(None),
+        Err(refused) => Err(Refusal { code: "SM2005", cause: refused.message, fields: refused.fields }),
+    }
+}
+
+/// The one step of an operation's task, resolved at its creation.
+fn planned_first(
+    plan: &PlanDoc,
+    task: &Task,
+    inputs: &Json,
+) -> Result<Option<(StepName, PlannedOperation)>, Refused> {
+    let Some(step) = task.steps_in_order().next() else { return Ok(None) };
+    let outputs = BTreeMap::new();
+    match plan.resolve(&View { task, inputs, outputs: &outputs, now: task.created_at }, &step.name) {
+        Resolved::Act { operation } => Ok(Some((step.name.clone(), operation))),
+        Resolved::Refuse(refusal) => {
+            Err(Refused::new(refusal.code, refusal.cause, "correct the arguments of the step"))
+        }
+        Resolved::Skip { .. } | Resolved::Shared(_) | Resolved::Each { .. } | Resolved::Sleep { .. } => {
+            Ok(None)
+        }
+    }
+}
+
+async fn find(inner: &Inner, tenant: &Tenant, slot: &ClientId) -> Result<Option<(TaskId, Hash)>, Refusal> {
+    patiently(inner, || inner.store.find_client(tenant, slot)).await
+}
+
+async fn load(inner: &Inner, task: &TaskId) -> Result<Task, Refusal> {
+    patiently(inner, || inner.task(task)).await
+}
+
+/// A store that cannot answer now is asked again: a step does not fail because the disk is full for a while.
+async fn patiently<T, F>(inner: &Inner, mut read: impl FnMut() -> F) -> Result<T, Refusal>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    loop {
+        match read().await {
+            Ok(value) => return Ok(value),
+            Err(e) if e.passes() && !inner.is_draining() => {
+                tokio::time::sleep(Duration::from_millis(200)).await
+            }
+            Err(e) => return Err(Refusal { code: e.code(), cause: e.to_string(), fields: Vec::new() }),
+        }
+    }
 }
 
 /// How a tenant-scoped operation came out; `None` while it is open.
 pub(crate) async fn settlement(inner: &Inner, task: &TaskId) -> Option<Settlement> {
-    let task = load(inner, task).await.ok()?;
+    let task = inner.task(task).await.ok()?;
     let step: &Step = task.steps_in_order().next()?;
     if step.written_off {
         return Some(Settlement::WrittenOff);

@@ -7,17 +7,18 @@ use crate::{
     command::Refused,
     drive::{self, Answered},
     engine::{Engine, Inner},
-    ids,
     machine::Machine,
 };
 use semel_kernel::{
     decide::{Submission, submit},
+    event::PlannedOperation,
     hash::Hash,
-    id::{ClientId, TaskId, Tenant},
-    input::Ctx,
+    id::{ClientId, StepName, TaskId, Tenant},
+    input::{Ctx, Input, Resolution},
     json::Json,
+    limit,
     outcome::Stored,
-    task::Task,
+    task::{Restored, Task},
 };
 use semel_plan::plan::PlanDoc;
 use semel_ports::{Artifact, Authority, CommitError, Created, Creation, Due, Turn};
@@ -46,6 +47,9 @@ pub enum Submitted {
     /// The task of an earlier submission.
     Attached(TaskId),
 }
+
+/// Resolves the first step of a task that is being created.
+pub(crate) type First = fn(&PlanDoc, &Task, &Json) -> Result<Option<(StepName, PlannedOperation)>, Refused>;
 
 /// A task to be created.
 pub(crate) struct New {
@@ -116,7 +120,7 @@ impl Inner {
 
     fn new_task(&self, request: &Request, client: ClientId, digest: Hash) -> Result<New, Refused> {
         Ok(New {
-            task: ids::task(self.store.now().at, self.random())?,
+            task: TaskId::of_client(&request.tenant, &client)?,
             tenant: request.tenant.clone(),
             client,
             plan: Arc::clone(&request.plan),
@@ -131,7 +135,7 @@ impl Inner {
         let slot = if self.is_draining() { None } else { Arc::clone(&self.slots).try_acquire_owned().ok() };
         let Some(slot) = slot else {
             let task = new.task.clone();
-            let created = self.create_unowned(new).await?;
+            let created = self.create_unowned(new, |_, _, _| Ok(None)).await?;
             self.ring();
             return Ok(match created {
                 Created::New(_) => (task, None),
@@ -141,8 +145,8 @@ impl Inner {
         let (task, plan, digest) = (new.task.clone(), Arc::clone(&new.plan), new.digest);
         let moment = self.moment()?;
         let submission = self.submission(new);
-        let (machine, io) = Machine::create(submission, plan, self.session.clone(), digest, &moment)?;
-        let nudges = self.enter(&task);
+        let (machine, io) = Machine::create(submission, plan, self.session(), digest, &moment)?;
+        let (hand, nudges) = self.enter(&task);
         let (tell, told) = tokio::sync::oneshot::channel();
         let inner = Arc::clone(self);
         let id = task.clone();
@@ -150,8 +154,7 @@ impl Inner {
             if let Err(e) = drive::pump(&inner, &id, machine, io, nudges, Some(tell)).await {
                 tracing::error!(task = %id, code = e.code(), "{e}; next: {}", e.next());
             }
-            inner.leave(&id);
-            drop(slot);
+            drop((hand, slot));
             inner.ring();
         });
         match told.await {
@@ -164,6 +167,12 @@ impl Inner {
         }
     }
 
+    /// For a while after a restore the original may have run the very task that is submitted now.
+    fn in_doubt(&self) -> Option<Restored> {
+        let now = self.store.now().at;
+        self.store.info().adopted.filter(|a| now.since(a.adopted_at) < limit::RESTORED_DOUBT_MS)
+    }
+
     fn submission(&self, new: New) -> Submission {
         Submission {
             task: new.task,
@@ -173,18 +182,23 @@ impl Inner {
             inputs: Stored::Inline(new.inputs),
             epoch: self.store.info().epoch,
             shared_epoch: new.shared_epoch,
+            restored: self.in_doubt(),
         }
     }
 
-    /// Creates a task that nobody owns yet; it is due at once.
-    pub(crate) async fn create_unowned(&self, new: New) -> Result<Created, Refused> {
+    /// Creates a task that nobody owns yet; it is due at once. `first` may resolve its first step already.
+    pub(crate) async fn create_unowned(&self, new: New, first: First) -> Result<Created, Refused> {
         self.keep_plan(&new.plan).await?;
-        let digest = new.digest;
+        let (digest, plan, inputs) = (new.digest, Arc::clone(&new.plan), new.inputs.clone());
         let now = self.store.now();
         let mut submission = self.submission(new);
         let mut artifacts: Vec<Artifact> = Vec::new();
         crate::machine::shrink_inputs(&mut submission.inputs, &mut artifacts);
-        let draft = submit(submission, Ctx { now, draw: 0 })?;
+        let ctx = Ctx { now, draw: 0 };
+        let mut draft = submit(submission, ctx)?;
+        if let Some((step, operation)) = first(&plan, draft.task(), &inputs)? {
+            draft.take(Input::Resolved { step, resolution: Resolution::Act { operation } }, ctx)?;
+        }
         let (mut turn, _) =
             Turn::close(draft, self.turn_id()?, Authority::Anyone, now.at, Due::Park(Some(now.at)));
         turn.artifacts = artifacts;

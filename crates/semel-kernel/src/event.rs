@@ -11,6 +11,7 @@ use crate::{
     outcome::{ArtifactRef, Finding, Outcome, Source, Stored},
     plan::Plan,
     review::{Decision, ReviewCause},
+    task::Restored,
     time::{Generation, Millis},
 };
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
@@ -131,6 +132,9 @@ pub enum Event {
         /// Epoch of a tenant-scoped operation; 0 for other tasks.
         #[serde(default)]
         shared_epoch: u32,
+        /// The restore that the store has been through: the original may have run this very task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restored: Option<Restored>,
     },
     /// A session owns the task from here; gaps in the counter are legal.
     LeaseAcquired {
@@ -265,7 +269,7 @@ pub enum Event {
         op: OperationId,
         /// The attempt.
         attempt: u32,
-        /// Milliseconds of lateness.
+        /// Milliseconds of lateness; the attempt is dead so much later.
         late_ms: i64,
     },
     /// The target was asked.
@@ -435,4 +439,16 @@ pub struct Recorded {
     pub at: Millis,
     /// What happened.
     pub event: Event,
+}
+
+/// Whether a turn moves a task on, beyond being taken up by a new owner: claims without that are counted, and end in a
+/// review instead of a crash loop.
+#[must_use]
+pub fn is_progress(events: &[Event]) -> bool {
+    let owner_gone = Outcome::unknown(crate::outcome::UnknownCause::OwnerGone);
+    !events.iter().all(|event| match event {
+        Event::LeaseAcquired { .. } | Event::RecoveryStarted { .. } | Event::RecoveryFinished { .. } => true,
+        Event::AttemptUnknown { outcome, .. } => *outcome == owner_gone,
+        _ => false,
+    })
 }

@@ -154,6 +154,18 @@ impl TaskId {
     }
 }
 
+impl TaskId {
+    /// The id of the task that a client id stands for: derived, so that a submission that is repeated, even against a
+    /// restored store, is the same task with the same operation ids and keys (DESIGN section 10).
+    ///
+    /// # Errors
+    /// Never in practice; [`BadId`] keeps the one way in.
+    pub fn of_client(tenant: &Tenant, client: &ClientId) -> Result<Self, BadId> {
+        let digest = Hash::of_parts(&[tenant.as_str().as_bytes(), client.as_str().as_bytes()]);
+        Self::parse(&format!("tsk_{}", crate::hash::base32_lower(&digest.as_bytes()[..15])))
+    }
+}
+
 impl ReviewId {
     /// The n-th review of a task.
     ///

@@ -34,7 +34,15 @@ pub const CLOCK_ERROR_MS: i64 = 2_000;
 pub const SEND_WITHIN_MS: i64 = 5_000;
 /// Milliseconds one attempt may take.
 pub const TIMEOUT_MS: i64 = 30_000;
+/// Milliseconds for which a target is asked, or a receipt is waited for, before a person is asked.
+pub const PROBE_FOR_MS: i64 = 15 * 60_000;
+/// Milliseconds for which a look at the target's state is good for the STARTED that follows it.
+pub const PRECHECK_FRESH_MS: i64 = 60_000;
+/// Milliseconds after a turn within which an owner makes progress, or loses the task.
+pub const PROGRESS_MS: i64 = 300_000;
 /// Bytes of raw answer kept as evidence.
 pub const SHOWN_BYTES: usize = 2 << 10;
+/// Milliseconds after an adoption during which a new submission may be one that the original has run.
+pub const RESTORED_DOUBT_MS: i64 = 86_400_000;
 /// Milliseconds of Retry-After that are obeyed.
 pub const RETRY_AFTER_MS: i64 = 3_600_000;

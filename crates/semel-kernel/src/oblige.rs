@@ -6,7 +6,8 @@
 use crate::{
     event::Why,
     id::{OperationId, StepName, TaskId},
-    operation::Judgement,
+    limit,
+    operation::{Judgement, Operation},
     recover::{self, Act},
     review::ReviewCause,
     step::Step,
@@ -163,6 +164,22 @@ fn answer_deadline(task: &Task, id: &OperationId) -> Millis {
     let op = task.operations.get(id);
     let clock = op.and_then(|o| task.terms(&o.planned)).map_or(0, |t| t.clock_error_ms);
     op.and_then(crate::operation::Operation::dead_at).unwrap_or(Millis::MAX).plus(clock)
+}
+
+/// Until when a task stays with a live owner that does nothing: an attempt of it may be under way for longer than the
+/// progress deadline.
+#[must_use]
+pub fn progress_until(task: &Task, now: Now) -> Millis {
+    let idle = now.at.plus(limit::PROGRESS_MS);
+    let dead = |o: &Operation| {
+        let clock = task.terms(&o.planned).map_or(0, |t| t.clock_error_ms);
+        o.dead_at().map(|at| at.plus(clock).plus(1_000))
+    };
+    task.operations
+        .values()
+        .filter(|o| o.judge() == Judgement::InFlight)
+        .filter_map(dead)
+        .fold(idle, Millis::max)
 }
 
 /// The phase of a task, as of its last event (see the table in [`crate::task`]).

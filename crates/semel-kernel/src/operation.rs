@@ -7,7 +7,8 @@
 use crate::{
     event::{PlannedOperation, Proof, Why},
     id::StepName,
-    outcome::{Finding, Outcome, Stored, UnknownCause},
+    json::Json,
+    outcome::{Finding, Outcome, Source, Stored, UnknownCause},
     terms::{Effect, Terms},
     time::{Generation, Millis, Now},
 };
@@ -30,7 +31,11 @@ pub enum AttemptState {
         sent: bool,
     },
     /// The target works on it.
-    Pending,
+    Pending {
+        /// What to ask with; `null` if the target gave nothing.
+        #[serde(default = "nothing", skip_serializing_if = "Json::is_null")]
+        handle: Json,
+    },
     /// Nothing is known.
     Unknown {
         /// Why.
@@ -61,13 +66,28 @@ pub struct Attempt {
     pub ended_at: Option<Millis>,
     /// What the answer said, in a few words.
     pub note: String,
+    /// Its first byte left so many milliseconds after `send_by`: the process was paused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_ms: i64,
+    /// The target's own answer, not a look-up or a person, proves that it did nothing.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub refused: bool,
+}
+
+const fn nothing() -> Json {
+    Json::Null
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(n: &i64) -> bool {
+    *n == 0
 }
 
 impl Attempt {
     /// The moment after which nothing of this attempt is under way on our side.
     #[must_use]
     pub const fn dead_at(&self) -> Millis {
-        self.send_by.plus(self.timeout_ms)
+        self.send_by.plus(self.timeout_ms).plus(self.late_ms)
     }
 
     /// Its request may have reached the target and is not proven effect-free.
@@ -168,14 +188,14 @@ pub struct Evidence {
     /// When it was recorded.
     pub at: Millis,
     /// Who says so.
-    pub source: crate::outcome::Source,
+    pub source: Source,
     /// What it says.
     pub outcome: Outcome,
     /// It contradicts the record.
     pub contradicts: bool,
 }
 
-/// The target's state before the first send.
+/// The target's state before a send. It is good for one send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precheck {
     /// What was found.
@@ -187,6 +207,9 @@ pub struct Precheck {
     pub answered: bool,
     /// When.
     pub at: Millis,
+    /// Number of the last attempt before it; 0 when nothing was sent.
+    #[serde(default)]
+    pub after: u32,
 }
 
 /// One business intent against one target.
@@ -210,7 +233,7 @@ pub struct Operation {
     pub applied: Option<Applied>,
     /// Sources contradict each other, until a person has decided.
     pub contradiction: Option<String>,
-    /// The target's state before the first send.
+    /// The target's state before the last send, or before the next one.
     pub precheck: Option<Precheck>,
     /// The next attempt or probe waits until then.
     pub not_before: Option<Millis>,
@@ -243,7 +266,7 @@ impl Operation {
         if any(|s| matches!(s, AttemptState::Open)) {
             return Judgement::InFlight;
         }
-        if any(|s| matches!(s, AttemptState::Pending)) {
+        if any(|s| matches!(s, AttemptState::Pending { .. })) {
             return Judgement::Pending;
         }
         match &last.state {
@@ -253,7 +276,7 @@ impl Operation {
             AttemptState::NotApplied { .. }
             | AttemptState::Open
             | AttemptState::Applied
-            | AttemptState::Pending
+            | AttemptState::Pending { .. }
             | AttemptState::Unknown { .. } => Judgement::Unknown,
         }
     }
@@ -275,6 +298,56 @@ impl Operation {
     #[must_use]
     pub fn attempt(&self, n: u32) -> Option<&Attempt> {
         self.attempts.iter().find(|a| a.n == n)
+    }
+
+    /// The number that was used last; 0 when we have sent nothing.
+    #[must_use]
+    pub fn last_number(&self) -> u32 {
+        self.attempts.iter().map(|a| a.n).max().unwrap_or(0)
+    }
+
+    /// The current key: that of the last attempt that we made ourselves, else the planned one.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.attempts.iter().rev().find(|a| a.n > 0).map_or(&self.planned.key, |a| &a.key)
+    }
+
+    /// What the target gave us to ask with, in its last answer that it works on it.
+    #[must_use]
+    pub fn handle(&self) -> Option<&Json> {
+        let pending = self.attempts.iter().rev().filter_map(|a| match &a.state {
+            AttemptState::Pending { handle } => Some(handle),
+            AttemptState::Open
+            | AttemptState::Applied
+            | AttemptState::NotApplied { .. }
+            | AttemptState::Unknown { .. } => None,
+        });
+        pending.into_iter().find(|handle| !handle.is_null())
+    }
+
+    /// Every request that may have left was refused by the target itself, and there was one.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        let mut left = self.attempts.iter().filter(|a| a.may_have_left()).peekable();
+        let judged = matches!(self.judge(), Judgement::NotApplied { .. });
+        judged && left.peek().is_some() && left.all(|a| a.refused)
+    }
+
+    /// Since when an attempt of it is without proof; `None` when none is.
+    pub(crate) fn open_since(&self) -> Option<Millis> {
+        self.attempts.iter().filter(|a| a.is_open()).map(|a| a.started_at).min()
+    }
+
+    /// Results that the target itself has given, by an answer or a receipt, other than as a replay.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &Stored> {
+        let answered = self.applied.iter().filter(|a| matches!(a.proof, Proof::Answer { .. }));
+        let told = self.evidence.iter().filter_map(|e| match (&e.source, &e.outcome) {
+            (Source::LateAnswer | Source::Receipt, Outcome::Applied { result, replayed: false, .. }) => {
+                Some(result)
+            }
+            _ => None,
+        });
+        answered.map(|a| &a.result).chain(told)
     }
 
     /// Attempts that we made ourselves.
@@ -303,10 +376,10 @@ impl Operation {
         dead.max(now.steady_since).plus(terms.settle_ms()).plus(terms.clock_error_ms)
     }
 
-    /// When the first request that may have left did so; the key's window counts from there.
+    /// When the first request under the current key that may have left did so; the key's window counts from there.
     #[must_use]
     pub fn key_used_since(&self) -> Option<Millis> {
-        let mine = |a: &&Attempt| a.may_have_left() && a.key == self.planned.key;
+        let mine = |a: &&Attempt| a.may_have_left() && a.key == self.key();
         self.attempts.iter().filter(mine).map(|a| a.started_at).min()
     }
 

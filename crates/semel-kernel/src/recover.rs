@@ -7,17 +7,18 @@
 //! | nothing sent | begin | look, begin | begin | – | begin | begin |
 //! | in flight, ours | wait | wait | wait | wait | wait | wait |
 //! | in flight, older generation or past its deadline | unknown | ← | ← | ← | ← | ← |
-//! | unknown | begin | probe or begin | probe, then same key¹ | probe, else review | probe | as `on_unknown` says |
+//! | unknown | begin | probe, absent: begin³ | probe, then same key¹ | probe, else review | probe | as `on_unknown` says |
 //! | pending | poll | poll | poll, or same key¹ | poll | poll | wait, then review |
 //! | not applied, may pass | retry² | retry² | retry² | fail | retry² | retry² |
 //! | not applied, final | fail | fail | fail | fail | fail | fail |
 //! | applied | commit | commit | commit | commit | commit | commit |
 //! | contradiction | review | review | review | review | review | review |
 //!
-//! ¹ once the earlier attempt is dead, unless the target's deduplication is graded atomic ² up to `retry.max`
+//! ¹ once the earlier attempt is dead, unless the target's deduplication is graded atomic ² up to `retry.max`; where the
+//! contract has `require`, the target's state is looked at anew ³ begin at once where there is no probe
 //!
-//! Before any row, a person's *wait until* is obeyed; before a first send and a retry, another version of the same
-//! intent must be out of the way. The table as it is computed lies in `docs/generated/transitions.md`.
+//! Before any row, a person's *wait until* is obeyed; before any send, another version of the same intent must be out of
+//! the way and the target free. The table as it is computed lies in `docs/generated/transitions.md`.
 //!
 //! Invariant: a resend is a new act; it never happens while the task is paused, cancelling or held. Then the target is
 //! asked as long as there is something to ask, and after that a person, unless the task is only paused.
@@ -27,6 +28,7 @@ mod send;
 
 use crate::{
     event::{Authorship, Proof, Why},
+    limit,
     operation::{Attempt, AttemptState, Judgement, Operation},
     outcome::{Finding, Stored, UnknownCause},
     review::ReviewCause,
@@ -169,7 +171,8 @@ impl View<'_> {
     fn reconcile(&self) -> Act {
         match self.terms.effect {
             Effect::None => self.again(Why::Harmless),
-            Effect::Natural if self.terms.probe.is_some() && !self.probed_since_last() => self.probe(),
+            // Setting it twice is harmless, setting it over what somebody else has set since is not.
+            Effect::Natural if self.terms.probe.is_some() && !self.found_absent() => self.probe(),
             Effect::Natural => self.again(Why::Harmless),
             Effect::Keyed => self.reconcile_keyed(),
             Effect::Queryable => self.probe(),
@@ -205,7 +208,7 @@ impl View<'_> {
         if self.terms.effect == Effect::Keyed {
             return self.reconcile_keyed();
         }
-        let until = self.last_ended().plus(probe::FOR_MS);
+        let until = self.last_ended().plus(limit::PROBE_FOR_MS);
         if self.now.at < until {
             return Act::Wait { until, why: "a receipt" };
         }
@@ -232,7 +235,8 @@ impl View<'_> {
             let cause = format!("not applied ({}), and the key's window is over", self.last_note());
             return Act::Fail { code: "SM3005", cause };
         }
-        Act::Begin { why: Why::Retry }
+        let looked = self.terms.require.then(|| self.look_first()).flatten();
+        looked.unwrap_or(Act::Begin { why: Why::Retry })
     }
 
     fn exhausted(&self) -> Option<Act> {
@@ -261,6 +265,11 @@ impl View<'_> {
 
     fn last_note(&self) -> String {
         self.last().map_or_else(|| "nothing was sent".to_owned(), |a| a.note.clone())
+    }
+
+    /// The last look-up speaks of the last attempt, and found nothing.
+    fn found_absent(&self) -> bool {
+        self.probed_since_last() && matches!(self.op.probes.last, Some(Finding::Absent))
     }
 
     /// Looked since the last attempt ended, so that the finding speaks of it.

@@ -18,7 +18,7 @@ use crate::{
     operation::{Judgement, Operation},
     outcome::Stored,
     plan::{Plan, StepKind},
-    review::Review,
+    review::{Review, ReviewCause},
     step::{Step, StepState},
     terms::{Effect, Terms},
     time::{Generation, Millis},
@@ -199,10 +199,13 @@ impl Task {
         self.reviews.iter().find(|r| r.id == *id)
     }
 
-    /// A review about the whole task is open, so nothing of it may start.
+    /// Nothing of the task may start: a review about the whole of it is open, or evidence contradicts a step that counts
+    /// as settled, so that what was built on it may be wrong.
     #[must_use]
     pub fn held(&self) -> bool {
-        self.open_reviews().any(|r| r.step.is_none())
+        let settled = |n: &StepName| self.steps.get(n).is_some_and(Step::is_settled);
+        self.open_reviews()
+            .any(|r| r.step.as_ref().is_none_or(|n| r.cause == ReviewCause::Contradiction && settled(n)))
     }
 
     /// Everything that the step needs is settled, and lets it go on; for an item, a slot is free, too.

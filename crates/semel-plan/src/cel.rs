@@ -13,6 +13,7 @@ mod value;
 
 use cel::{Context, Env, ExecutionError, IdedExpr, ParseErrors, Value, common::ast::SourceInfo};
 use check::Check;
+pub(crate) use check::Habits;
 use semel_kernel::{json::Json, limit};
 use std::{
     collections::BTreeSet,
@@ -42,6 +43,7 @@ pub struct Program {
     source: String,
     expr: Arc<IdedExpr>,
     names: BTreeSet<String>,
+    habits: Habits,
 }
 
 impl PartialEq for Program {
@@ -66,7 +68,12 @@ impl Program {
             let at = info.offset_for(fault.node).map_or(0, |(start, _)| start as usize);
             CelError { message: fault.message, offset: byte_of(source, at) }
         })?;
-        Ok(Program { source: source.to_owned(), expr: Arc::new(expr), names: check.names })
+        Ok(Program {
+            source: source.to_owned(),
+            expr: Arc::new(expr),
+            names: check.names,
+            habits: check.habits,
+        })
     }
 
     /// The text it was compiled from.
@@ -79,6 +86,11 @@ impl Program {
     #[must_use]
     pub fn names(&self) -> &BTreeSet<String> {
         &self.names
+    }
+
+    /// What it does with names, for the linter.
+    pub(crate) fn habits(&self) -> &Habits {
+        &self.habits
     }
 
     /// Evaluates it under the given names.

@@ -9,6 +9,7 @@ pub(crate) mod expr;
 mod lint;
 mod read;
 mod terms;
+mod uses;
 
 use crate::{
     cel::Program,
@@ -164,7 +165,14 @@ impl Contract {
         }
     }
 
-    /// Warns of what the contract may not mean, each with its reason.
+    /// The references (`env:NAME`, `file:PATH`) of the secrets that its request and its look-up need.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        self.secret_references()
+    }
+
+    /// Warns of what the contract may not mean. Each warning says what will happen to the effect if it stays so, and
+    /// what to write instead; none of them stops a plan.
     pub fn lint(&self, problems: &mut Problems) {
         lint::lint(self, problems);
     }

@@ -26,8 +26,9 @@
 //! | none of them                                                          | unclear; never decays into *absent*      |
 //!
 //! Rows are tried from the top. Invariant: nothing maps an error to *failed* by default, and no rule that cannot be
-//! evaluated counts as one that does not hold where that would prove something. This judges one attempt; the kernel
-//! judges the operation by all of them.
+//! evaluated counts as one that does not hold where that would prove something. Rules read the answer as it came, and
+//! nothing leaves here that holds a secret of the call. This judges one attempt; the kernel judges the operation by all
+//! of them.
 
 mod answer;
 mod body;
@@ -51,19 +52,23 @@ const TOO_MANY: u16 = 429;
 /// What one attempt shows, and the answer as it may be kept.
 #[must_use]
 pub fn outcome(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Outcome, Json) {
+    let eraser = report.secrets.eraser();
     match &report.transport {
         Transport::NotSent { cause } if report.bytes_out == 0 => {
-            (Outcome::not_sent(cause.clone()), redact::transport("not sent", cause))
+            let cause = eraser.text(cause);
+            (Outcome::not_sent(&*cause), redact::transport("not sent", &cause))
         }
         Transport::NotSent { cause } => {
-            (Outcome::unknown(UnknownCause::Lost), redact::transport("broken off while sending", cause))
+            let shown = redact::transport("broken off while sending", &eraser.text(cause));
+            (Outcome::unknown(UnknownCause::Lost), shown)
         }
         Transport::Lost { cause, detail } => {
-            (Outcome::unknown(cause.clone()), redact::transport(cause.words(), detail))
+            (Outcome::unknown(cause.clone()), redact::transport(cause.words(), &eraser.text(detail)))
         }
         Transport::Answered(answer) => {
-            let view = View::of(answer);
-            let mut rules = Rules::new(&view, seen);
+            let raw = View::of(answer);
+            let mut rules = Rules::new(&raw, seen, &eraser);
+            let view = raw.without(&report.secrets, &eraser);
             let outcome = judged(contract, &view, &mut rules);
             let notes = rules.into_notes();
             (outcome, redact::answer(&view, &notes))
@@ -123,7 +128,7 @@ fn applied(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outco
     };
     let violations = contract.output.as_ref().map(|schema| schema.violations(&result)).unwrap_or_default();
     for violation in violations {
-        rules.note(format!(
+        rules.note(&format!(
             "the result breaks the contract's `output` at `{}`: {}",
             violation.path, violation.message
         ));
@@ -156,20 +161,23 @@ pub fn finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Findin
 #[must_use]
 pub fn requirement(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, bool, Json) {
     let require = contract.probe.as_ref().and_then(|probe| probe.require.as_ref());
+    let eraser = report.secrets.eraser();
     let (said, detail) = match &report.transport {
         Transport::NotSent { cause } => ("the look-up was not sent", cause),
         Transport::Lost { cause, detail } => (cause.words(), detail),
         Transport::Answered(answer) => {
-            let view = View::of(answer);
-            let mut rules = Rules::new(&view, seen);
+            let raw = View::of(answer);
+            let mut rules = Rules::new(&raw, seen, &eraser);
+            let view = raw.without(&report.secrets, &eraser);
             let finding = found(contract, &view, &mut rules);
             let holds = require.is_none_or(|rule| rules.verdict("require", rule) == Some(true));
             let notes = rules.into_notes();
             return (finding, holds, redact::answer(&view, &notes));
         }
     };
-    let cause = format!("{said}: {}", redact::text(detail));
-    (Finding::Unclear { cause }, require.is_none(), redact::transport(said, detail))
+    let detail = eraser.text(detail);
+    let cause = format!("{said}: {}", redact::text(&detail));
+    (Finding::Unclear { cause }, require.is_none(), redact::transport(said, &detail))
 }
 
 fn found(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Finding {

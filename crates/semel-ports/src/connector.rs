@@ -3,12 +3,17 @@
 //! Invariant: an effect leaves only with a [`CallPermit`], which is consumed. A connector never retries, never follows
 //! a redirect, and counts bytes: *not sent* means that not one byte of the request was handed to a connection.
 
+mod spelling;
+mod witness;
+
 use crate::{receipt::CallPermit, request::HttpRequest};
 use async_trait::async_trait;
 use semel_kernel::{outcome::UnknownCause, time::Millis};
+use std::fmt;
+pub use witness::{Eraser, MARK, Witnessed};
 
-/// A full answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A full answer, raw: a target may repeat a secret in it. Its `Debug` shows no value of it.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
@@ -18,6 +23,18 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// The body was cut at the response limit.
     pub truncated: bool,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("header_names", &names)
+            .field("body_bytes", &self.body.len())
+            .field("truncated", &self.truncated)
+            .finish()
+    }
 }
 
 /// What one physical request showed.
@@ -48,6 +65,22 @@ pub struct Report {
     pub bytes_out: u64,
     /// The first byte left so many milliseconds after `send_by`; 0 when it was in time.
     pub late_ms: i64,
+    /// What the call used of secrets. Whoever keeps or shows anything of an answer takes these out of it first.
+    pub secrets: Witnessed,
+}
+
+impl Report {
+    /// A report of a call that used no secrets.
+    #[must_use]
+    pub const fn new(transport: Transport, bytes_out: u64, late_ms: i64) -> Self {
+        Self { transport, bytes_out, late_ms, secrets: Witnessed::new(Vec::new()) }
+    }
+
+    /// Nothing was sent, because of `cause`.
+    #[must_use]
+    pub const fn not_sent(cause: String) -> Self {
+        Self::new(Transport::NotSent { cause }, 0, 0)
+    }
 }
 
 /// A question to a target: changes nothing, so it needs no permit.

@@ -31,9 +31,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Milliseconds after a claim or a committed turn after which a task is claimable although its session lives.
-pub const PROGRESS_MS: i64 = 300_000;
-
 /// The in-memory store. Clones share one state, like two connections to one database.
 #[derive(Clone, Debug)]
 pub struct MemStore {

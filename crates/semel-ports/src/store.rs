@@ -17,7 +17,7 @@ use semel_kernel::{
     id::{ClientId, SessionId, TaskId, Tenant, TurnId},
     law,
     outcome::ArtifactRef,
-    task::{Phase, Task},
+    task::{Phase, Restored, Task},
     time::{Generation, Millis, Now},
 };
 
@@ -30,6 +30,8 @@ pub struct StoreInfo {
     pub instance: String,
     /// Why nothing may be sent, if so: a copy or a restored backup that was not adopted.
     pub held: Option<String>,
+    /// The last restore that it has been through, if there was one.
+    pub adopted: Option<Restored>,
 }
 
 /// A task to be created if absent.

@@ -3,12 +3,13 @@
 use crate::projection::{self, Projection};
 use semel_kernel::{
     decide::Draft,
-    event::Event,
+    event::{Event, is_progress},
     hash::Hash,
     id::{SessionId, TaskId, TurnId},
+    limit, oblige,
     outcome::ArtifactRef,
     task::Task,
-    time::{Generation, Millis},
+    time::{Generation, Millis, Now},
 };
 
 /// By what right a turn is written. The version is always checked.
@@ -73,6 +74,10 @@ pub struct Turn {
     pub projection: Projection,
     /// When the task is looked at next.
     pub due: Due,
+    /// Something of the task has moved, beyond being taken up: the count of claims without progress begins anew.
+    pub progress: bool,
+    /// Until then the task stays with a live owner, whatever it does: an attempt of it may be under way.
+    pub busy_until: Millis,
     /// The whole state, when it is time for a checkpoint.
     pub checkpoint: Option<Box<Task>>,
     /// Bodies that the events refer to.
@@ -88,6 +93,8 @@ impl Turn {
         let base = draft.base();
         let (task, events) = draft.finish();
         let projection = projection::of(&task, base);
+        let progress = is_progress(&events);
+        let busy_until = oblige::progress_until(&task, Now::steady(at));
         let turn = Self {
             task: task.id.clone(),
             turn,
@@ -97,11 +104,21 @@ impl Turn {
             events,
             projection,
             due,
+            progress,
+            busy_until,
             checkpoint: None,
             artifacts: Vec::new(),
             owner: None,
         };
         (turn, task)
+    }
+
+    /// Until when the task stays with a live owner after this turn. Only the owner's own turns extend it: evidence that
+    /// comes in says nothing about the owner.
+    #[must_use]
+    pub fn progress_until(&self, now: Millis) -> Millis {
+        let owned = self.owner.is_some() || matches!(self.authority, Authority::Owner(_));
+        if owned { self.busy_until.max(now.plus(limit::PROGRESS_MS)) } else { Millis::MIN }
     }
 
     /// The task's version after this turn.

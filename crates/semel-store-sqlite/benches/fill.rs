@@ -132,6 +132,7 @@ fn submission(n: usize, epoch: u32) -> Outcomes<Submission> {
         ])),
         epoch,
         shared_epoch: 0,
+        restored: None,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::{
     },
     writer::batch::{Kind, Tx, Work},
 };
-use semel_kernel::{event::Event, id::TaskId, time::Millis};
+use semel_kernel::{event::Event, id::TaskId, task::Restored, time::Millis};
 use semel_ports::{StoreError, StoreInfo, Turn};
 
 /// What an adoption has to be followed by.
@@ -57,7 +57,8 @@ impl Desk {
             Stage::Held { why, .. } => Some(why.clone()),
             Stage::Adopting => Some("its adoption is not finished".to_owned()),
         };
-        StoreInfo { epoch: self.meta.epoch, instance: self.meta.instance.clone(), held }
+        let adopted = self.meta.adopted;
+        StoreInfo { epoch: self.meta.epoch, instance: self.meta.instance.clone(), held, adopted }
     }
 
     /// Nothing is created or claimed in a held store.
@@ -106,7 +107,7 @@ impl Work for Adopt {
         }
         let conn = tx.sql.conn;
         let tasks = if tx.desk.stage == Stage::Adopting { meta::adopting(conn)? } else { Vec::new() };
-        let copied_at = meta::last_adoption(conn)?.map_or(Millis(tx.desk.head.at), |a| a.copied_at);
+        let copied_at = meta::last_adoption(conn)?.map_or(Millis(tx.desk.head.at), |a| a.times.copied_at);
         Ok(AdoptReport { epoch: tx.desk.meta.epoch, tasks, copied_at })
     }
 
@@ -119,14 +120,16 @@ impl Adopt {
     fn begin(&self, tx: &mut Tx<'_, '_>, opens: i64) -> Result<(), Stop> {
         let conn = tx.sql.conn;
         let epoch = tx.desk.meta.epoch.saturating_add(1);
-        let adoption = Adoption { epoch, copied_at: Millis(tx.desk.head.at) };
+        let times = Restored { copied_at: Millis(tx.desk.head.at), adopted_at: tx.now };
+        let adoption = Adoption { epoch, times };
         meta::put_epoch(conn, epoch)?;
-        meta::add_adoption(conn, &adoption, &self.actor, tx.now)?;
+        meta::add_adoption(conn, &adoption, &self.actor)?;
         task::strand_all(conn, tx.now)?;
         task::adopt_all(conn, epoch)?;
         let open_count = tx.desk.meta.open_count.max(opens).saturating_add(1);
         meta::put_open_count(conn, open_count)?;
         tx.desk.meta.epoch = epoch;
+        tx.desk.meta.adopted = Some(times);
         tx.desk.meta.open_count = open_count;
         tx.desk.stage = if meta::adopting(conn)?.is_empty() { Stage::Free } else { Stage::Adopting };
         Ok(())

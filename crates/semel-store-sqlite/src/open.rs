@@ -192,12 +192,14 @@ fn compare(
     (meta, head, boot_id): (&Meta, &Head, &str),
 ) -> Result<Stage, StoreError> {
     let held = |why: String, opens| Ok(Stage::Held { why, opens });
-    if meta.open_count == 0 {
-        // It was made just now; what lies beside it is left from a file that somebody removed.
-        return Ok(Stage::Free);
-    }
     let mark = match mark {
+        Ok(Some(mark)) if meta.open_count == 0 && mark.instance != meta.instance => {
+            // A store was here and is gone, or its WAL is: what it did would be done a second time.
+            return held(emptied(path), mark.open_count);
+        }
         Ok(Some(mark)) => mark,
+        // It was made just now.
+        Ok(None) if meta.open_count == 0 => return Ok(Stage::Free),
         Ok(None) if head.turns == 0 => return settled(conn).or_store(),
         Ok(None) => return held("there is no mark beside it: a copy, or a restored backup".into(), 0),
         Err(why) => return held(format!("its mark cannot be read: {why}"), 0),
@@ -207,6 +209,14 @@ fn compare(
         Verdict::Same => settled(conn).or_store(),
         Verdict::Foreign(why) => held(why, mark.open_count),
     }
+}
+
+fn emptied(path: &Path) -> String {
+    let mark = mark::path_of(path);
+    format!(
+        "it is empty, but the store that was here before left its mark; where nothing of it matters any more, remove `{}`",
+        mark.display()
+    )
 }
 
 /// Counts this open, and frees what the dead predecessor held. A mark that a crash left behind is mended first, so

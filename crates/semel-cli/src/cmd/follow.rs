@@ -1,8 +1,10 @@
 //! Following a task to its end, and saying how it came out.
 
 mod event;
+mod held;
 
 pub(crate) use event::print as print_event;
+pub(crate) use held::held_by;
 
 use crate::{
     fail::{Exit, Fail},
@@ -44,9 +46,9 @@ pub(crate) async fn live(
     let deadline = tokio::time::sleep(timeout.unwrap_or(FOREVER));
     tokio::pin!(deadline);
     loop {
-        let (phase, version) = print_new(owner.engine.store().as_ref(), task, seen, ui).await?;
-        seen = version;
-        if stands_still(phase) {
+        let look = print_new(owner.engine.store().as_ref(), task, seen, ui).await?;
+        seen = look.version;
+        if look.stands_still {
             return Ok(Watched { task: task.clone(), early: None });
         }
         tokio::select! {
@@ -72,9 +74,9 @@ pub(crate) async fn polled(
     let deadline = tokio::time::sleep(timeout.unwrap_or(FOREVER));
     tokio::pin!(deadline);
     loop {
-        let (phase, version) = print_new(store, task, seen, ui).await?;
-        seen = version;
-        if stands_still(phase) {
+        let look = print_new(store, task, seen, ui).await?;
+        seen = look.version;
+        if look.stands_still {
             return Ok(Watched { task: task.clone(), early: None });
         }
         tokio::select! {
@@ -110,15 +112,23 @@ async fn next_of(progress: &mut Receiver<Progress>, task: &TaskId) {
     }
 }
 
-/// Prints the events after `seen`; returns phase and version as they are now.
-async fn print_new(store: &dyn Store, task: &TaskId, seen: u64, ui: Ui) -> Result<(Phase, u64), Fail> {
+/// What a look at a task showed.
+struct Look {
+    version: u64,
+    /// It has ended, or only a person can go on, be it with another task that it waits for.
+    stands_still: bool,
+}
+
+/// Prints the events after `seen`.
+async fn print_new(store: &dyn Store, task: &TaskId, seen: u64, ui: Ui) -> Result<Look, Fail> {
     let events = store.history(task, seen).await?;
     for recorded in &events {
         event::print(recorded, ui);
     }
     let now = store.load(task).await.and_then(Loaded::into_task)?;
     let version = events.last().map_or(seen, |r| r.seq);
-    Ok((oblige::phase(&now), version))
+    let stands_still = stands_still(oblige::phase(&now)) || held_by(store, &now).await?.is_some();
+    Ok(Look { version, stands_still })
 }
 
 #[derive(Serialize)]
@@ -150,8 +160,9 @@ pub(crate) struct StepReport<'a> {
 /// Says how it came out, and with which exit code.
 pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Result<Exit, Fail> {
     let task = store.load(&watched.task).await.and_then(Loaded::into_task)?;
-    let exit =
-        watched.early.filter(|_| !stands_still(oblige::phase(&task))).unwrap_or_else(|| exit_of(&task));
+    let held = held_by(store, &task).await?;
+    let still = held.as_ref().map_or_else(|| exit_of(&task), |held| held.exit);
+    let exit = watched.early.filter(|_| still == Exit::Running).unwrap_or(still);
     if ui.json {
         ui.print_json(&report_json(&task, exit));
         return Ok(exit);
@@ -161,6 +172,9 @@ pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Resul
     for review in task.open_reviews() {
         ui.say(&format!("  {}", review.question));
         ui.say(&format!("  next: semel review show {}", review.id));
+    }
+    for line in held.iter().flat_map(|held| &held.lines) {
+        ui.say(line);
     }
     if matches!(exit, Exit::Running | Exit::Interrupted) {
         ui.say(&format!("  the task goes on: semel task wait {}", task.id));

@@ -9,7 +9,7 @@ use crate::{
     low,
     ui::Ui,
 };
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The contract to start from, for what the target offers.
 const CONTRACTS: [(&str, &str); 5] = [
@@ -20,6 +20,8 @@ const CONTRACTS: [(&str, &str); 5] = [
     ("blind", include_str!("init/blind.yaml")),
 ];
 const PLAN: &str = include_str!("init/plan.yaml");
+/// Nothing is changed by a question, so it has no amount.
+const READING: &str = include_str!("init/reading.yaml");
 const URL: &str = "http://127.0.0.1:8080/things";
 
 pub(crate) fn run(args: &low::Init, ui: Ui) -> Result<Exit, Fail> {
@@ -47,8 +49,9 @@ fn files(args: &low::Init) -> Result<Vec<(PathBuf, String)>, Fail> {
     })?;
     let url = args.url.as_deref().unwrap_or(URL);
     check(url)?;
+    let plan = if class == "none" { READING } else { PLAN };
     let mut files = vec![
-        (args.dir.join("plan.yaml"), PLAN.to_owned()),
+        (args.dir.join("plan.yaml"), plan.to_owned()),
         (args.dir.join("contracts/tool.yaml"), contract.replace("@URL@", url.trim_end_matches('/'))),
     ];
     let schema = |(kind, text): &(&str, &str)| {
@@ -80,9 +83,7 @@ fn write(path: &Path, text: &str) -> Result<(), Fail> {
 
 fn told(args: &low::Init, files: &[(PathBuf, String)], ui: Ui) {
     let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    let plan = args.dir.join("plan.yaml");
-    let plan = plan.display();
-    let next = [format!("semel plan lint {plan}"), format!("semel run {plan} -i reference=1")];
+    let next = next(args);
     ui.show(&serde_json::json!({"v": 1, "files": paths, "next": next}), || paths.join("\n"));
     if ui.json {
         return;
@@ -91,7 +92,22 @@ fn told(args: &low::Init, files: &[(PathBuf, String)], ui: Ui) {
         ui.say("nothing is known of your endpoint, so its contract is blind: after a lost answer a person is asked.");
         ui.say("  --effect keyed, if it honours an Idempotency-Key; --effect queryable, if it can be asked");
     }
-    ui.say(&format!("next: {}\n      {}", next[0], next[1]));
+    ui.say(&format!("next: {}", next.join("\n      ")));
+}
+
+/// All that follows is said inside the folder, where the store will lie too.
+fn next(args: &low::Init) -> Vec<String> {
+    let here = args.dir.components().all(|part| matches!(part, Component::CurDir));
+    let enter = (!here).then(|| format!("cd {}", quoted(&args.dir.display().to_string())));
+    let amount = if args.effect.as_deref() == Some("none") { "" } else { " -i amount=100" };
+    let run = format!("semel run plan.yaml -i reference=o-1{amount}");
+    enter.into_iter().chain(["semel plan lint plan.yaml".to_owned(), run]).collect()
+}
+
+/// A folder as a shell takes it.
+fn quoted(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) && !text.starts_with('-');
+    if plain { text.to_owned() } else { format!("./'{}'", text.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

@@ -26,12 +26,11 @@ pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit
     let lines = check::lines(&plan, path)?;
     let bar = progress::bar(ui, lines.len() as u64, "runs");
     let lane = Lane { config, plan, new_intent: args.new_intent, in_flight: args.in_flight.max(1) };
-    let results = if wire::has_owner(config).await {
-        lane.by_owner(lines, args.detach, &bar).await
-    } else if args.detach {
-        lane.submitted_alone(lines, &bar).await
-    } else {
-        lane.alone(lines, &bar).await
+    let results = match wire::own_unless_owned(config).await? {
+        None if args.detach => lane.by_owner(lines, true, &bar).await,
+        None => wire::in_its_place(config, lane.by_owner(lines, false, &bar)).await,
+        Some(owner) if args.detach => lane.submitted_alone(&owner, lines, &bar).await,
+        Some(owner) => lane.alone(owner, lines, &bar).await,
     };
     bar.finish_and_clear();
     let summary = Summary::of(&results?, args.detach);

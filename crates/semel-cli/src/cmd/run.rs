@@ -24,10 +24,10 @@ pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit
     ui.warnings(&plan.warnings);
     let inputs = plan.inputs(&given(args, &plan)?).map_err(Fail::problems)?;
     let timeout = args.timeout.as_deref().map(duration).transpose()?;
-    if args.detach || wire::has_owner(config).await {
+    let owned = if args.detach { None } else { wire::own_unless_owned(config).await? };
+    let Some(mut owner) = owned else {
         return by_owner(config, args, &plan, inputs, timeout, ui).await;
-    }
-    let mut owner = wire::own(config).await?;
+    };
     owner.open_door();
     let progress = owner.engine.progress();
     let request = request(config, args, plan, inputs)?;
@@ -95,7 +95,8 @@ async fn by_owner(
         ui.show(&serde_json::json!({"v": 1, "task": task}), || task.to_string());
         return Ok(Exit::Done);
     }
-    let watched: Watched = follow::polled(store.as_ref(), &task, timeout, ui).await?;
+    let following = follow::polled(store.as_ref(), &task, timeout, ui);
+    let watched: Watched = wire::in_its_place(config, following).await?;
     follow::report(store.as_ref(), watched, ui).await
 }
 

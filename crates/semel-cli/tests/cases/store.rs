@@ -262,7 +262,7 @@ async fn s08_s52_the_late_answer_of_a_fenced_owner_is_evidence() {
     let inside = Inside::new();
     let (gate, desk) = gated();
     let a = inside.work(SHORT).await;
-    *inside.store.deaf.lock().unwrap() = Some(a.engine.session().clone());
+    *inside.store.deaf.lock().unwrap() = Some(a.engine.session());
     let task = submit(&a.engine, &at(BLIND_CHAT, &desk), "a").await;
     until("the message is under way", || desk.posts() == 1).await;
     let b = inside.work(SHORT).await;
@@ -297,7 +297,7 @@ async fn s09_a_scan_never_adopts_what_was_just_submitted() {
             lives.push(inside.work(Options::default()).await);
         }
         let scans = lives.last().unwrap().engine.clone();
-        let scanned = tokio::spawn(async move { scans.store().claim(scans.session(), 64).await.unwrap() });
+        let scanned = tokio::spawn(async move { scans.store().claim(&scans.session(), 64).await.unwrap() });
         tasks.push(submit(&a.engine, &plan, &n.to_string()).await);
         assert_eq!(scanned.await.unwrap(), [], "there is no orphan to be found");
     }
@@ -321,8 +321,8 @@ async fn s10_a_second_dispatch_of_what_is_in_flight_is_refused() {
     let task = submit(&a.engine, &at(&KEYED.replace("timeout: 700ms", "timeout: 20s"), &desk), "a").await;
     until("it is in flight", || desk.posts() == 1).await;
     for engine in [&a.engine, &b.engine] {
-        assert_eq!(engine.store().claim_task(engine.session(), &task).await.unwrap(), None);
-        assert_eq!(engine.store().claim(engine.session(), 8).await.unwrap(), []);
+        assert_eq!(engine.store().claim_task(&engine.session(), &task).await.unwrap(), None);
+        assert_eq!(engine.store().claim(&engine.session(), 8).await.unwrap(), []);
     }
     gate.open();
     let end = inside.until_phase(&task, Phase::Completed).await;
@@ -369,9 +369,9 @@ async fn s15_completed_wins_over_any_cleaning_up() {
     let (a, b) = (inside.work(Options::default()).await, inside.work(Options::default()).await);
     let task = submit(&a.engine, &at(QUERYABLE, &desk), "a").await;
     until("the commit was refused", || inside.store.refused.load(Ordering::SeqCst) >= 2).await;
-    assert_eq!(b.engine.store().claim_task(b.engine.session(), &task).await.unwrap(), None);
+    assert_eq!(b.engine.store().claim_task(&b.engine.session(), &task).await.unwrap(), None);
     let end = inside.until_phase(&task, Phase::Completed).await;
-    assert_eq!(b.engine.store().claim_task(b.engine.session(), &task).await.unwrap(), None);
+    assert_eq!(b.engine.store().claim_task(&b.engine.session(), &task).await.unwrap(), None);
     assert_eq!((inside.task(&task).await.version, desk.requests().len()), (end.version, 1));
     a.stop().await;
     b.stop().await;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod ask;
+mod echo;
 mod permit;
 mod points;
 mod pool;

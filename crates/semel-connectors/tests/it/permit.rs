@@ -71,6 +71,7 @@ fn events(send_by: Millis, timeout_ms: i64) -> Vec<Event> {
         inputs: Stored::Inline(Json::Null),
         epoch: 1,
         shared_epoch: 0,
+        restored: None,
     };
     let started = Event::StepStarted {
         step: step.clone(),
@@ -102,6 +103,8 @@ pub(crate) async fn permit(send_ms: i64, timeout_ms: i64) -> CallPermit {
         events,
         projection: projection::of(&task, 0),
         due: Due::Held,
+        progress: true,
+        busy_until: at,
         checkpoint: None,
         artifacts: Vec::new(),
         owner: Some(SessionId::parse("s").unwrap()),

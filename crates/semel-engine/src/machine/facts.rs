@@ -1,6 +1,7 @@
 //! Reports become facts: the contract says what was seen means (DESIGN section 4).
 
 use super::{Asking, Completion, Machine, State};
+use crate::names::Names;
 use semel_kernel::{
     hash::Hash,
     id::{OperationId, StepName, TaskId},
@@ -11,22 +12,8 @@ use semel_kernel::{
     outcome::{Finding, Outcome, Stored},
     time::Millis,
 };
-use semel_plan::contract::{Contract, Seen};
-use semel_ports::{Artifact, Report, Transport};
-
-/// The names that a contract's expressions see.
-pub(super) struct Names {
-    args: Json,
-    key: String,
-    operation: String,
-    task: String,
-}
-
-impl Names {
-    pub(super) fn seen(&self) -> Seen<'_> {
-        Seen { args: &self.args, key: &self.key, operation: &self.operation, task: &self.task, handle: None }
-    }
-}
+use semel_plan::contract::{Contract, Refusal};
+use semel_ports::{Artifact, Report};
 
 impl Machine {
     /// A report is understood with the task at hand; while that is being loaded it waits.
@@ -36,39 +23,29 @@ impl Machine {
             return;
         }
         match done {
-            Completion::Answered { op, attempt, report } => self.answered(op, attempt, &report),
-            Completion::Asked { op, asking, asked_at, report } => self.asked(op, asking, asked_at, &report),
+            Completion::Answered { op, attempt, report } => self.answered(&op, attempt, &report),
+            Completion::Asked { op, asking, asked_at, report } => self.asked(&op, asking, asked_at, &report),
             _ => {}
         }
     }
 
-    fn answered(&mut self, op: OperationId, attempt: u32, report: &Report) {
-        let Some((contract, names)) = self.contract_of(&op) else { return };
-        let (outcome, shown) = contract.outcome(report, &names.seen());
-        let late_ms = report.late_ms;
-        self.facts.push_back(Input::Answered { op, attempt, outcome, shown, late_ms });
+    fn answered(&mut self, op: &OperationId, attempt: u32, report: &Report) {
+        let fact = self.understood(op, |contract, op, names| names.answered(contract, op, attempt, report));
+        self.facts.extend(fact);
     }
 
-    fn asked(&mut self, op: OperationId, asking: Asking, asked_at: Millis, report: &Report) {
-        let Some((contract, names)) = self.contract_of(&op) else { return };
-        let fact = match asking {
-            Asking::Precheck => {
-                let (finding, holds, shown) = contract.requirement(report, &names.seen());
-                let answered = matches!(&report.transport, Transport::Answered(a) if a.status < 500);
-                Input::Prechecked { op, finding, holds, answered, shown }
-            }
-            Asking::Probe => {
-                let (finding, shown) = contract.finding(report, &names.seen());
-                Input::Probed { op, asked_at, finding, shown }
-            }
-        };
-        self.facts.push_back(fact);
+    fn asked(&mut self, op: &OperationId, asking: Asking, asked_at: Millis, report: &Report) {
+        let fact = self.understood(op, |contract, op, names| match asking {
+            Asking::Precheck => names.prechecked(contract, op, report),
+            Asking::Probe => names.probed(contract, op, asked_at, report),
+        });
+        self.facts.extend(fact);
     }
 
-    pub(super) fn shared(&mut self, step: StepName, result: Result<(TaskId, u32), (String, Vec<String>)>) {
+    pub(super) fn shared(&mut self, step: StepName, result: Result<(TaskId, u32), Refusal>) {
         let resolution = match result {
             Ok((to, epoch)) => Resolution::Attach { to, epoch },
-            Err((cause, fields)) => Resolution::Refuse { code: "SM1006".into(), cause, fields },
+            Err(Refusal { code, cause, fields }) => Resolution::Refuse { code: code.into(), cause, fields },
         };
         self.facts.push_back(Input::Resolved { step, resolution });
     }
@@ -83,29 +60,28 @@ impl Machine {
         }
     }
 
-    /// The contract of an operation and what its expressions see. While a turn is being committed, the task as it
-    /// will be is looked at: an answer can only belong to an attempt that is durable.
-    pub(super) fn contract_of(&self, id: &OperationId) -> Option<(&Contract, Names)> {
+    /// What the contract says of a report. While a turn is being committed, the task as it will be is looked at: an
+    /// answer can only belong to an attempt that is durable.
+    fn understood(
+        &self,
+        id: &OperationId,
+        say: impl FnOnce(&Contract, &Operation, &Names) -> Input,
+    ) -> Option<Input> {
         let task = match &self.state {
             State::Ready(task) | State::Committing { next: task, .. } => task,
             State::Loading | State::Stopped => return None,
         };
         let op = task.operations.get(id)?;
-        self.contract_for(op, task.id.as_str())
-    }
-
-    pub(super) fn contract_for(&self, op: &Operation, task: &str) -> Option<(&Contract, Names)> {
         let contract = self.plan.contracts.get(&op.planned.tool)?;
-        let key = op.attempts.last().map_or_else(|| op.planned.key.clone(), |a| a.key.clone());
-        let args = self.value_of(&op.planned.arguments);
-        let operation = op.planned.id.to_string();
-        Some((contract, Names { args, key, operation, task: task.to_owned() }))
+        let names = Names::of(task, op, self.value_of(&op.planned.arguments)?);
+        Some(say(contract, op, &names))
     }
 
-    pub(super) fn value_of(&self, stored: &Stored) -> Json {
+    /// A stored value, if its body is at hand.
+    pub(super) fn value_of(&self, stored: &Stored) -> Option<Json> {
         match stored {
-            Stored::Inline(value) => value.clone(),
-            Stored::Artifact(at) => self.bodies.get(&at.hash).cloned().unwrap_or(Json::Null),
+            Stored::Inline(value) => Some(value.clone()),
+            Stored::Artifact(at) => self.bodies.get(&at.hash).cloned(),
         }
     }
 }

@@ -8,7 +8,7 @@ use semel_kernel::{
     task::Task,
     time::{Generation, Millis},
 };
-use semel_plan::resolve::SharedCall;
+use semel_plan::{contract::Refusal, resolve::SharedCall};
 use semel_ports::{CallPermit, CommitError, Created, Creation, Question, Receipt, Report, Turn};
 
 /// Which question is asked.
@@ -114,7 +114,7 @@ pub enum Completion {
         /// The step.
         step: StepName,
         /// The task and its epoch, or the refusal.
-        result: Result<(TaskId, u32), (String, Vec<String>)>,
+        result: Result<(TaskId, u32), Refusal>,
     },
     /// Another task was looked at.
     Watched {

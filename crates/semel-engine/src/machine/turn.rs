@@ -6,6 +6,7 @@ use super::{
     Asking, Io, Machine, Moment, State,
     facts::{shrink, shrink_stored},
 };
+use crate::names::Names;
 use semel_kernel::{
     decide::{Draft, Submission, submit},
     event::Event,
@@ -25,7 +26,7 @@ use semel_plan::{
     plan::PlanDoc,
     resolve::{Resolved, View},
 };
-use semel_ports::{Artifact, Authority, Creation, Due, Question, Turn};
+use semel_ports::{Artifact, Authority, Creation, Due, Turn};
 use std::sync::Arc;
 
 /// A turn in the making: the draft, what goes with it, and what is asked besides.
@@ -194,7 +195,11 @@ impl Machine {
     }
 
     fn begin(&mut self, making: &mut Making, op: &OperationId, moment: &Moment) {
-        let request = match self.frozen(making.draft.task(), op) {
+        if moment.lease_left_ms == 0 {
+            return;
+        }
+        let Some(args) = self.arguments(making, op) else { return };
+        let request = match self.frozen(making.draft.task(), op, &args) {
             Some(Ok(request)) => request,
             Some(Err(refusal)) => {
                 // Nothing was sent and nothing will be: the request cannot even be written down.
@@ -210,14 +215,26 @@ impl Machine {
         self.take(making, &mut input, moment, None);
     }
 
+    /// The arguments of an operation; large ones are read from the artifact store first.
+    fn arguments(&mut self, making: &mut Making, op: &OperationId) -> Option<Json> {
+        let stored = &making.draft.task().operations.get(op)?.planned.arguments;
+        let value = self.value_of(stored);
+        if let (None, Stored::Artifact(at)) = (&value, stored)
+            && self.fetching.insert(at.hash)
+        {
+            let hash = at.hash;
+            making.io.push(Io::Fetch(hash));
+        }
+        value
+    }
+
     /// The request, at the first attempt; later ones send the frozen bytes again.
-    fn frozen(&self, task: &Task, op: &OperationId) -> Option<Result<Option<Stored>, Refusal>> {
+    fn frozen(&self, task: &Task, op: &OperationId, args: &Json) -> Option<Result<Option<Stored>, Refusal>> {
         let found = task.operations.get(op)?;
         if found.request.is_some() {
             return Some(Ok(None));
         }
         let contract = self.plan.contracts.get(&found.planned.tool)?;
-        let args = self.value_of(&found.planned.arguments);
         let call = Call {
             tenant: &task.tenant,
             task: &task.id,
@@ -225,7 +242,7 @@ impl Machine {
             version: &found.planned.version,
             intent: found.planned.intent,
             key_epoch: found.key_epoch,
-            args: &args,
+            args,
         };
         let request = contract.request(&call, &found.planned.key);
         Some(request.and_then(|r| to_json(&r)).map(|json| Some(Stored::Inline(json))))
@@ -243,20 +260,17 @@ impl Machine {
         if self.asking.contains(&(op.clone(), asking)) {
             return;
         }
+        let Some(args) = self.arguments(making, &op) else { return };
         let task = making.draft.task();
         let Some(found) = task.operations.get(&op) else { return };
-        let Some((contract, names)) = self.contract_for(found, task.id.as_str()) else { return };
-        let question = match contract.question(&names.seen()) {
-            Ok(request) => Question {
-                request,
-                key: found.planned.key.clone(),
-                fence: task.generation.to_string(),
-                timeout_ms: contract.terms.timeout_ms,
-            },
-            Err(refusal) => return self.cannot_ask(making, op, asking, &refusal, moment),
-        };
-        self.asking.insert((op.clone(), asking));
-        making.io.push(Io::Ask { op, asking, question: Box::new(question) });
+        let Some(contract) = self.plan.contracts.get(&found.planned.tool) else { return };
+        match Names::of(task, found, args).question(contract) {
+            Ok(question) => {
+                self.asking.insert((op.clone(), asking));
+                making.io.push(Io::Ask { op, asking, question: Box::new(question) });
+            }
+            Err(refusal) => self.cannot_ask(making, op, asking, &refusal, moment),
+        }
     }
 
     /// A question that cannot even be written down is an unclear finding, never an absent one.

@@ -256,7 +256,7 @@ fn of_attempt(op: &Operation, attempt: &Attempt) -> Rail {
     match &attempt.state {
         AttemptState::Open => rail.set(REACHED..=HEARD, Mark::Open, "the attempt is under way"),
         AttemptState::Applied => applied(&mut rail, op, attempt),
-        AttemptState::Pending => {
+        AttemptState::Pending { .. } => {
             let rule = "the target answered that it works on it";
             rail.set(REACHED..=ACCEPTED, Mark::Proven, rule);
             rail.set(SENT..=HEARD, Mark::Proven, rule);

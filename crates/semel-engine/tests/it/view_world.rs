@@ -156,6 +156,7 @@ impl World {
             inputs: Stored::Inline(Json::Null),
             epoch: 0,
             shared_epoch: 0,
+            restored: None,
         };
         let draft = submit(submission, ctx(START)).unwrap();
         let mut world = Self { task: draft.task().clone(), history: Vec::new(), at: START };

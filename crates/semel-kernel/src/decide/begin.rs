@@ -5,14 +5,17 @@ use crate::{
     event::{Event, Why},
     id::OperationId,
     input::Ctx,
-    operation::{AttemptState, Operation},
+    operation::{Attempt, Operation},
     outcome::Stored,
     recover::{self, Act},
     reject::Reject,
     terms::Terms,
     time::Millis,
 };
-use alloc::{format, string::String};
+use alloc::{
+    format,
+    string::{String, ToString},
+};
 
 impl Draft {
     pub(super) fn begin(
@@ -23,6 +26,9 @@ impl Draft {
         next_key: String,
         ctx: Ctx,
     ) -> Result<(), Reject> {
+        if lease_left_ms <= 0 {
+            return Err(Reject::Illegal("the lease is over; nothing new is begun".into()));
+        }
         let found = self.operation(op)?;
         let terms = self.terms_of(op)?;
         let why = match recover::act(&self.task, found, ctx.now) {
@@ -38,13 +44,13 @@ impl Draft {
         let event = Event::StepStarted {
             step: found.step.clone(),
             op: op.clone(),
-            attempt: found.attempts.iter().map(|a| a.n).max().unwrap_or(0).saturating_add(1),
+            attempt: found.last_number().saturating_add(1),
             why,
             generation: self.task.generation,
             send_by: send_by(found, terms, lease_left_ms, ctx),
             timeout_ms: terms.timeout_ms,
             key_epoch: found.key_epoch.saturating_add(u32::from(new_epoch)),
-            key: if new_epoch { next_key } else { last_key(found) },
+            key: if new_epoch { next_key } else { found.key().to_string() },
             request,
         };
         self.record(event, ctx)
@@ -57,12 +63,9 @@ fn send_by(op: &Operation, terms: &Terms, lease_left_ms: i64, ctx: Ctx) -> Milli
     op.resend_until(terms, ctx.now).map_or(normal, |until| normal.min(until))
 }
 
-/// The key epoch grows only where refusals stick to the key, and only after every attempt is proven not applied.
+/// The key epoch grows only where refusals stick to the key, only after every attempt is proven not applied, and only
+/// when the target has refused the current key: while it has not, the key protects from a doubt that was wrong.
 fn needs_new_epoch(op: &Operation, terms: &Terms, why: Why) -> bool {
-    let refused = |s: &AttemptState| matches!(s, AttemptState::NotApplied { sent: true, .. });
-    terms.refusals_stick && why == Why::Retry && op.attempts.iter().any(|a| refused(&a.state))
-}
-
-fn last_key(op: &Operation) -> String {
-    op.attempts.last().filter(|a| a.n > 0).map_or_else(|| op.planned.key.clone(), |a| a.key.clone())
+    let refused = |a: &Attempt| a.refused && a.key == op.key();
+    terms.refusals_stick && why == Why::Retry && op.attempts.iter().any(refused)
 }

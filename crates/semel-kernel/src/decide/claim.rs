@@ -33,7 +33,8 @@ impl Draft {
         self.record(Event::RecoveryStarted { generation, open }, ctx)
     }
 
-    /// An attempt of an older generation was never ended: its owner died.
+    /// An attempt of an older generation was never ended: its owner died. What was recorded as UNKNOWN before that is
+    /// reconciled all the same, and opens no recovery of its own.
     fn left_behind(&self) -> bool {
         self.unsettled().any(|o| o.judge() == Judgement::InFlight)
     }

@@ -13,7 +13,12 @@ use crate::{
     reject::Reject,
     terms::Effect,
 };
-use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec::Vec,
+};
 
 /// What an earlier call of this task is to a new one.
 enum Twin {
@@ -111,7 +116,7 @@ impl Draft {
         if settled && namesake.is_none() {
             return Twin::None;
         }
-        Twin::Conflict { with: twin.planned.id.clone(), fields: differing(&twin.planned, new) }
+        Twin::Conflict { with: twin.planned.id.clone(), fields: differing(&twin.planned.fields, &new.fields) }
     }
 
     pub(super) fn attach_settled(
@@ -135,8 +140,8 @@ impl Draft {
                 self.record(Event::StepFailed { step, code, cause, fields: Vec::new() }, ctx)
             }
             Settlement::WrittenOff => {
-                let cause = "the shared operation was written off: unknown for ever".into();
-                self.record(Event::StepSkipped { step, cause }, ctx)
+                let by = "the shared operation, which was written off".into();
+                self.record(Event::StepWrittenOff { step, by }, ctx)
             }
         }
     }
@@ -144,11 +149,11 @@ impl Draft {
 
 /// Names of the material fields in which two requests differ.
 #[must_use]
-pub fn differing(a: &PlannedOperation, b: &PlannedOperation) -> Vec<String> {
-    let mut names: Vec<String> = a.fields.keys().chain(b.fields.keys()).cloned().collect();
+pub fn differing<V: PartialEq>(a: &BTreeMap<String, V>, b: &BTreeMap<String, V>) -> Vec<String> {
+    let mut names: Vec<String> = a.keys().chain(b.keys()).cloned().collect();
     names.sort();
     names.dedup();
-    names.retain(|n| a.fields.get(n) != b.fields.get(n));
+    names.retain(|n| a.get(n) != b.get(n));
     names
 }
 

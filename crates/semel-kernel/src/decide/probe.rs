@@ -39,7 +39,8 @@ impl Draft {
         ctx: Ctx,
     ) -> Result<(), Reject> {
         self.not_ended()?;
-        if self.operation(op)?.judge() != Judgement::Unsent {
+        let judged = self.operation(op)?.judge();
+        if !matches!(judged, Judgement::Unsent | Judgement::NotApplied { retryable: true }) {
             return Err(Reject::Illegal(format!("`{op}` was sent before its state was looked at")));
         }
         let op = op.clone();

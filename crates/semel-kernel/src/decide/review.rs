@@ -115,6 +115,12 @@ impl Draft {
             Decision::ItHappened { reference, .. } if reference.trim().is_empty() => {
                 Err(Reject::Illegal("`it happened` needs the target's own id or another reference".into()))
             }
+            Decision::ItHappened { .. } if !settled && found.is_refused() => Err(Reject::Illegal(
+                "the target's own answer proves that it did not happen; supersede it by a new version".into(),
+            )),
+            Decision::WriteOff if matches!(judged, Judgement::Unsent | Judgement::NotApplied { .. }) => {
+                Err(Reject::Illegal("it is known that it did not happen: `skip` it, or `abort`".into()))
+            }
             Decision::ItDidNot if found.applied.is_some() => {
                 Err(Reject::Illegal("the effect is proven; a person's word does not outrank it".into()))
             }

@@ -9,6 +9,7 @@ use crate::{
     outcome::Stored,
     plan::Plan,
     reject::Reject,
+    task::Restored,
 };
 use alloc::{format, vec};
 
@@ -29,6 +30,8 @@ pub struct Submission {
     pub epoch: u32,
     /// Epoch of a tenant-scoped operation; 0 for other tasks.
     pub shared_epoch: u32,
+    /// The restore that the store has been through: the original may have run this very task.
+    pub restored: Option<Restored>,
 }
 
 /// Accepts a submission.
@@ -37,8 +40,8 @@ pub struct Submission {
 /// [`Reject::Limit`] when the plan breaks its invariant.
 pub fn submit(submission: Submission, ctx: Ctx) -> Result<Draft, Reject> {
     submission.plan.check().map_err(|e| Reject::Limit(format!("{e}")))?;
-    let Submission { task, tenant, client_id, plan, inputs, epoch, shared_epoch } = submission;
-    let event = Event::TaskCreated { task, tenant, client_id, plan, inputs, epoch, shared_epoch };
+    let Submission { task, tenant, client_id, plan, inputs, epoch, shared_epoch, restored } = submission;
+    let event = Event::TaskCreated { task, tenant, client_id, plan, inputs, epoch, shared_epoch, restored };
     let task = create(&event, ctx.now.at).map_err(|e| Reject::Corrupt(format!("{e}")))?;
     Ok(Draft { task, base: 0, events: vec![event] })
 }

@@ -159,7 +159,10 @@ impl Draft {
         let owner = self.task.steps.get(&op.step)?;
         let name = step.name.clone();
         if owner.written_off {
-            return Some(Event::StepSkipped { step: name, cause: "the equal call was written off".into() });
+            return Some(Event::StepWrittenOff {
+                step: name,
+                by: format!("`{}`, its equal call", owner.name),
+            });
         }
         match owner.state {
             StepState::Committed | StepState::Compensated => Some(Event::StepCommitted {

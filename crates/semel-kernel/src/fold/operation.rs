@@ -62,7 +62,13 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             found.note.clone_from(cause);
             op
         }
-        Event::SentLate { op, .. } => op,
+        Event::SentLate { op, attempt, late_ms } => {
+            let mut attempts = operation_mut(task, op)?.attempts.iter_mut();
+            if let Some(late) = attempts.find(|a| a.n == *attempt) {
+                late.late_ms = late.late_ms.max(*late_ms);
+            }
+            op
+        }
         _ => return Ok(()),
     };
     follow(task, id, at)
@@ -118,6 +124,8 @@ fn started(op: &mut Operation, event: &Event, at: Millis) -> Result<(), Corrupt>
         state: AttemptState::Open,
         ended_at: None,
         note: String::new(),
+        late_ms: 0,
+        refused: false,
     });
     Ok(())
 }
@@ -145,11 +153,12 @@ fn settle_attempt(op: &mut Operation, n: u32, outcome: &Outcome, at: Millis, pro
         }
         Outcome::NotApplied { retryable, sent, cause, retry_after_ms } => {
             attempt.state = AttemptState::NotApplied { retryable: *retryable, sent: *sent };
+            attempt.refused = *sent;
             attempt.note.clone_from(cause);
             op.asked_to_wait_ms = *retry_after_ms;
         }
-        Outcome::Pending { cause, .. } => {
-            attempt.state = AttemptState::Pending;
+        Outcome::Pending { handle, cause } => {
+            attempt.state = AttemptState::Pending { handle: handle.clone() };
             attempt.note.clone_from(cause);
         }
         Outcome::Unknown { cause } => {
@@ -179,7 +188,8 @@ fn apply(op: &mut Operation, proof: Proof, result: &Stored, at: Millis) {
 
 /// For a natural effect whose state already holds there is nothing to send: it is applied, by whom is not proven.
 fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, answered: bool, at: Millis) {
-    op.precheck = Some(Precheck { finding: finding.clone(), holds, answered, at });
+    let after = op.last_number();
+    op.precheck = Some(Precheck { finding: finding.clone(), holds, answered, at, after });
     if let (Finding::Applied { result }, true) = (finding, holds) {
         apply(op, Proof::Probe, result, at);
     }
@@ -202,17 +212,13 @@ fn probed(op: &mut Operation, finding: &Finding, settled: bool, at: Millis) {
     }
 }
 
-/// Every attempt that was open is proven effect-free, and the next one may be made at once.
+/// Every attempt that was open is proven effect-free, and the next one may be made at once. What the target refused for
+/// good stays refused for good.
 fn disprove(op: &mut Operation, at: Millis, note: &str) {
     for attempt in op.attempts.iter_mut().filter(|a| a.is_open()) {
         attempt.state = AttemptState::NotApplied { retryable: true, sent: true };
         attempt.ended_at = attempt.ended_at.or(Some(at));
         attempt.note = note.to_string();
-    }
-    if let Some(last) = op.attempts.last_mut()
-        && let AttemptState::NotApplied { retryable, .. } = &mut last.state
-    {
-        *retryable = true;
     }
     op.not_before = Some(at);
 }

@@ -46,8 +46,10 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
         }
         Event::StepFailed { step, code, cause, fields } => failed(task, step, code, cause, fields, at),
         Event::StepWrittenOff { step, .. } => {
-            step_mut(task, step)?.written_off = true;
-            Ok(())
+            let step = step_mut(task, step)?;
+            step.written_off = true;
+            // It has no operation of its own: it does not know what another one is not known to have done.
+            if step.operation.is_none() { advance(step, Move::Lose, at) } else { Ok(()) }
         }
         Event::TimerSet { step, at: due } => {
             let step = step_mut(task, step)?;

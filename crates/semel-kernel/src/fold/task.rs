@@ -20,7 +20,8 @@ use alloc::{
 
 /// The state after `TaskCreated`.
 pub(crate) fn create(event: &Event, at: Millis) -> Result<Task, Corrupt> {
-    let Event::TaskCreated { task, tenant, client_id, plan, inputs, epoch, shared_epoch } = event else {
+    let Event::TaskCreated { task, tenant, client_id, plan, inputs, epoch, shared_epoch, restored } = event
+    else {
         return corrupt("a history begins with TaskCreated");
     };
     let step = |s: &crate::plan::PlanStep| Step::new(s.name.clone(), s.kind.clone(), s.needs.clone(), at);
@@ -41,7 +42,7 @@ pub(crate) fn create(event: &Event, at: Millis) -> Result<Task, Corrupt> {
         operations: BTreeMap::new(),
         reviews: Vec::new(),
         recovery: None,
-        restored: None,
+        restored: *restored,
         paused: None,
         cancelling: None,
         forgiven: Vec::new(),
@@ -177,7 +178,8 @@ fn ordered(op: &mut Operation, cause: &ReviewCause, decision: &Decision) {
 fn adopted(task: &mut Task, epoch: u32, copied_at: Millis, at: Millis) -> Result<(), Corrupt> {
     task.generation = Generation { epoch, counter: 0 };
     task.session = None;
-    task.restored = Some(Restored { copied_at, adopted_at: at });
+    let oldest = task.restored.map_or(copied_at, |earlier| earlier.copied_at.min(copied_at));
+    task.restored = Some(Restored { copied_at: oldest, adopted_at: at });
     let settled = |n: &StepName| task.steps.get(n).is_some_and(Step::is_settled);
     let open: Vec<_> =
         task.operations.values().filter(|o| !settled(&o.step)).map(|o| o.planned.id.clone()).collect();
@@ -196,10 +198,14 @@ fn adopted(task: &mut Task, epoch: u32, copied_at: Millis, at: Millis) -> Result
     Ok(())
 }
 
-/// The attempt that the original of a restored store may have made.
+/// The attempt that the original of a restored store may have made. A copy of a copy has two originals: while nothing is
+/// proven of the first one's attempt, it counts from there. What the copy knew of the target's state is void.
 pub(super) fn shadow(op: &mut Operation, restored: Restored) {
+    let earlier = op.attempt(0).filter(|a| a.is_open()).map(|a| a.started_at);
+    let key = op.key().to_string();
     op.attempts.retain(|a| a.n != 0);
     op.probes = crate::operation::Probes::default();
+    op.precheck = None;
     op.not_before = None;
     op.attempts.insert(
         0,
@@ -207,13 +213,15 @@ pub(super) fn shadow(op: &mut Operation, restored: Restored) {
             n: 0,
             why: Why::First,
             generation: Generation::default(),
-            started_at: restored.copied_at,
+            started_at: earlier.map_or(restored.copied_at, |at| at.min(restored.copied_at)),
             send_by: restored.adopted_at,
             timeout_ms: 0,
-            key: op.planned.key.clone(),
+            key,
             state: AttemptState::Unknown { cause: UnknownCause::Restored },
             ended_at: Some(restored.adopted_at),
             note: UnknownCause::Restored.words().to_string(),
+            late_ms: 0,
+            refused: false,
         },
     );
 }

@@ -3,9 +3,6 @@
 use super::{Act, View};
 use crate::{review::ReviewCause, terms::ProbeTerms, time::Millis};
 
-/// Milliseconds for which we wait for a receipt where there is nothing to ask.
-pub(super) const FOR_MS: i64 = 15 * 60 * 1_000;
-
 impl View<'_> {
     /// Ask now, wait for the next time to ask, or stop asking and open a review.
     pub(super) fn probe(&self) -> Act {

@@ -3,7 +3,9 @@
 use super::{Act, View};
 use crate::{
     event::{PlannedOperation, Why},
-    operation::{AttemptState, Judgement, Precheck},
+    id::OperationId,
+    limit,
+    operation::{AttemptState, Judgement, Operation, Precheck},
     outcome::{Finding, UnknownCause},
     review::ReviewCause,
     step::Step,
@@ -17,37 +19,68 @@ impl View<'_> {
         if let Some(blocked) = self.blocked() {
             return blocked;
         }
-        match &self.op.precheck {
-            None if needs_precheck(self.terms) => Act::Precheck,
-            Some(found) if !found.holds && !found.answered => self.look_again(found),
-            Some(found) if !found.holds => Act::Fail {
-                code: "SM3006",
-                cause: alloc::format!("`require` does not hold: {}", describe(&found.finding)),
-            },
-            Some(_) | None => Act::Begin { why: Why::First },
-        }
+        let looked = needs_precheck(self.terms).then(|| self.look_first()).flatten();
+        looked.unwrap_or(Act::Begin { why: Why::First })
     }
 
-    /// A target that does not answer says nothing about its state: ask again, but not for ever. Nothing was sent.
+    /// The target's state before a send: a look at it is good for one send, and not for long.
+    pub(super) fn look_first(&self) -> Option<Act> {
+        let looked = self.op.precheck.as_ref().filter(|p| p.after == self.op.last_number());
+        let Some(found) = looked else { return Some(Act::Precheck) };
+        if !found.holds && !found.answered {
+            return Some(self.look_again(found));
+        }
+        if self.now.at > found.at.plus(limit::PRECHECK_FRESH_MS) {
+            return Some(Act::Precheck);
+        }
+        let cause = || alloc::format!("`require` does not hold: {}", describe(&found.finding));
+        (!found.holds).then(|| Act::Fail { code: "SM3006", cause: cause() })
+    }
+
+    /// A target that does not answer says nothing about its state: ask again, but not for ever. Nothing was sent since.
     fn look_again(&self, silent: &Precheck) -> Act {
         let terms = self.terms.probe.as_ref();
         let (poll_ms, for_ms) = terms.map_or((1_000, 0), |p| (p.poll_ms, p.for_ms));
         let due = silent.at.plus(poll_ms);
-        if due > self.op.planned_at.plus(for_ms) {
+        let since = self.op.not_before.unwrap_or(Millis::MIN).max(self.last_ended());
+        if due > since.plus(for_ms) {
             let cause = "the target did not answer when asked whether `require` holds";
             return Act::Fail { code: "SM3007", cause: cause.into() };
         }
         if due > self.now.at { Act::Wait { until: due, why: "the next look-up" } } else { Act::Precheck }
     }
 
-    /// What keeps a request from leaving when nothing of this operation is under way.
+    /// The gate: what keeps any request from leaving now, the first one and each further one.
     pub(super) fn blocked(&self) -> Option<Act> {
         let busy = || Act::Wait { until: Millis::MAX, why: "an earlier request to the same target" };
         self.stopped().or_else(|| self.superseded()).or_else(|| self.target_is_busy().then(busy))
     }
 
-    /// A version supersedes another one only when that is proven not applied, undone or written off.
+    /// A version supersedes another one only when that is proven not applied, undone or written off. Where both are in
+    /// doubt, as in a restored copy, and one turns out applied, a person is asked about the other.
     fn superseded(&self) -> Option<Act> {
+        let mut wait = None;
+        for rival in self.rivals() {
+            match rival.judge() {
+                Judgement::Unsent | Judgement::NotApplied { .. } => {}
+                Judgement::Applied if self.op.open_since().is_some() => {
+                    return Some(Act::Review { cause: ReviewCause::Contradiction });
+                }
+                Judgement::Applied => {
+                    let cause = alloc::format!("`{}`, another version of it, is applied", rival.planned.id);
+                    return Some(Act::Fail { code: "SM1006", cause });
+                }
+                Judgement::InFlight | Judgement::Pending | Judgement::Unknown | Judgement::Contradiction => {
+                    let waits = Act::Wait { until: Millis::MAX, why: "another version to be settled" };
+                    wait = wait.or_else(|| self.goes_after(rival).then_some(waits));
+                }
+            }
+        }
+        wait
+    }
+
+    /// Other versions of the same intent, except those that are undone or written off.
+    fn rivals(&self) -> impl Iterator<Item = &Operation> {
         let mine = &self.op.planned;
         let other = |p: &PlannedOperation| {
             p.tool == mine.tool
@@ -55,24 +88,19 @@ impl View<'_> {
                 && p.intent == mine.intent
                 && p.version != mine.version
         };
-        let rivals = self.task.operations.values().filter(|o| {
+        self.task.operations.values().filter(move |o| {
             let left = self.task.steps.get(&o.step).is_some_and(Step::is_left_behind);
             other(&o.planned) && !left && self.terms.effect != Effect::None
-        });
-        let mut wait = None;
-        for rival in rivals {
-            match rival.judge() {
-                Judgement::Unsent | Judgement::NotApplied { .. } => {}
-                Judgement::Applied => {
-                    let cause = alloc::format!("`{}`, another version of it, is applied", rival.planned.id);
-                    return Some(Act::Fail { code: "SM1006", cause });
-                }
-                Judgement::InFlight | Judgement::Pending | Judgement::Unknown | Judgement::Contradiction => {
-                    wait = Some(Act::Wait { until: Millis::MAX, why: "another version to be settled" });
-                }
-            }
+        })
+    }
+
+    /// Of two that are both without proof the earlier one goes first, so that none waits for the other for ever. What is
+    /// not under way itself goes after everything that is.
+    fn goes_after(&self, other: &Operation) -> bool {
+        fn place(op: &Operation) -> (Option<Millis>, Millis, &OperationId) {
+            (op.open_since(), op.planned_at, &op.planned.id)
         }
-        wait
+        self.op.open_since().is_none() || place(other) < place(self.op)
     }
 
     /// The task is paused, cancelling or held: nothing new leaves.
@@ -89,35 +117,43 @@ impl View<'_> {
         Some(Act::Wait { until: Millis::MAX, why })
     }
 
-    /// An earlier natural attempt on this target is unsettled, or the target is frozen by a contradiction.
+    /// The target is frozen by a contradiction, or an earlier natural attempt on it is unsettled, whatever its tool: its
+    /// request may still arrive and overwrite ours.
     fn target_is_busy(&self) -> bool {
-        let same = |o: &&crate::operation::Operation| {
-            o.planned.id != self.op.planned.id
-                && o.planned.tool == self.op.planned.tool
-                && o.planned.target == self.op.planned.target
-        };
-        self.task.operations.values().filter(same).any(|o| match o.judge() {
-            Judgement::Contradiction => true,
-            Judgement::InFlight | Judgement::Pending | Judgement::Unknown => {
-                let written_off = self.task.steps.get(&o.step).is_some_and(|s| s.written_off);
-                self.terms.effect == Effect::Natural && !written_off
+        let mine = &self.op.planned;
+        let others = self.task.operations.values();
+        others.filter(|o| o.planned.id != mine.id && o.planned.target == mine.target).any(|o| {
+            match o.judge() {
+                Judgement::Contradiction => o.planned.tool == mine.tool,
+                Judgement::InFlight | Judgement::Pending | Judgement::Unknown => self.must_follow(o),
+                Judgement::Unsent | Judgement::Applied | Judgement::NotApplied { .. } => false,
             }
-            Judgement::Unsent | Judgement::Applied | Judgement::NotApplied { .. } => false,
         })
     }
 
-    /// A resend is a new act and does not happen while the task is stopped: then the target is asked as long as there
-    /// is something to ask, and after that a person, unless the task is only paused. A call that changes nothing needs
-    /// neither.
+    /// `other`, unsettled on the same target, sets a state that ours must not be overtaken by. Tools without key fields
+    /// have no target in common.
+    fn must_follow(&self, other: &Operation) -> bool {
+        let (mine, its) = (&self.op.planned, &other.planned);
+        let named = its.tool == mine.tool || !mine.target.is_empty();
+        let sets = self.task.terms(its).is_some_and(|t| t.effect == Effect::Natural);
+        let written_off = self.task.steps.get(&other.step).is_some_and(|s| s.written_off);
+        let changes = self.terms.effect != Effect::None;
+        named && sets && changes && !written_off && self.goes_after(other)
+    }
+
+    /// A resend is a new act and does not happen while the gate is shut: then the target is asked as long as there is
+    /// something to ask, and after that a person, unless the task is only paused or waits for another operation. A call
+    /// that changes nothing needs neither.
     fn held_back(&self) -> Option<Act> {
-        let stopped = self.stopped()?;
+        let blocked = self.blocked()?;
         let cancelling = self.task.cancelling.is_some();
         if self.terms.effect == Effect::None {
-            return Some(if cancelling { self.fail("SM3003") } else { stopped });
+            return Some(if cancelling { self.fail("SM3003") } else { blocked });
         }
         Some(match self.probe() {
             Act::Review { .. } if cancelling => Act::Review { cause: ReviewCause::CancelledWhileUnknown },
-            Act::Review { .. } => stopped,
+            Act::Review { .. } => blocked,
             asking => asking,
         })
     }

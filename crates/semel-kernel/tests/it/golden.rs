@@ -193,6 +193,7 @@ fn created() -> Event {
         inputs: Stored::Inline(Json::obj([("amount", Json::from(100))])),
         epoch: 1,
         shared_epoch: 2,
+        restored: None,
     }
 }
 

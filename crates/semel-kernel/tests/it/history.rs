@@ -247,7 +247,9 @@ fn equal_calls_are_one_operation_and_the_later_gets_a_marked_replay() {
 fn an_equal_call_waits_with_an_unknown_one_and_shares_its_end() {
     let mut story = twins(terms(Effect::Blind));
     story.begin("a").answer("a", 1, lost()).expect_state("b", StepState::Planned);
-    story.decide(Decision::WriteOff).expect_state("b", StepState::Skipped).expect_phase(Phase::Completed);
+    story.decide(Decision::WriteOff).expect_state("b", StepState::Unknown).expect_phase(Phase::Completed);
+    let Some((Event::TaskCompleted { written_off }, _)) = story.history.last() else { panic!() };
+    assert_eq!(*written_off, [name("a"), name("b")], "neither is known to have happened");
     let mut failed = twins(terms(Effect::Blind));
     failed.begin("a").answer("a", 1, refused(false)).expect_failed("b", "SM3001");
     let mut skipped = twins(Terms { offline: semel_kernel::terms::Offline::Review, ..terms(Effect::Blind) });
@@ -393,7 +395,10 @@ fn an_attached_step_gets_the_outcome_of_the_shared_operation() {
     story.refuses(settle(done), "SM1007");
     let failed = Settlement::Failed { code: "SM3001".into(), cause: "declined".into() };
     attached().give(settle(failed)).expect_failed("a", "SM3001");
-    attached().give(settle(Settlement::WrittenOff)).expect_state("a", StepState::Skipped);
+    let mut lost = attached();
+    lost.give(settle(Settlement::WrittenOff)).expect_state("a", StepState::Unknown);
+    lost.expect_phase(Phase::Completed);
+    assert_eq!(lost.task.written_off(), [name("a")], "skipped would mean that nothing was ever intended");
     attached().cancel().expect_phase(Phase::Cancelled);
 }
 

@@ -5,6 +5,7 @@
 mod canon;
 mod chance;
 mod classes;
+mod gate;
 mod golden;
 mod history;
 mod people;
@@ -12,3 +13,4 @@ mod plans;
 mod prop;
 mod story;
 mod table;
+mod word;

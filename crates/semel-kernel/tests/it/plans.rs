@@ -240,6 +240,7 @@ fn a_plan_that_breaks_its_invariant_is_not_accepted() {
             inputs: Stored::Inline(Json::Null),
             epoch: 1,
             shared_epoch: 0,
+            restored: None,
         };
         let refusal = submit(submission, Ctx { now: Now::steady(Millis(T0)), draw: 0 }).unwrap_err();
         assert_eq!(refusal.code(), "SM1008", "{refusal}");

@@ -154,6 +154,7 @@ impl Story {
             inputs: Stored::Inline(Json::Null),
             epoch: 1,
             shared_epoch: 0,
+            restored: None,
         };
         let draft = submit(submission, Ctx { now, draw: 0 }).unwrap();
         let (task, events) = draft.finish();

@@ -24,10 +24,30 @@ const FUNCTIONS: [&str; 11] =
 const TYPES: [&str; 10] =
     ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"];
 
+const COMPARISONS: [&str; 6] = [
+    operators::EQUALS,
+    operators::NOT_EQUALS,
+    operators::LESS,
+    operators::LESS_EQUALS,
+    operators::GREATER,
+    operators::GREATER_EQUALS,
+];
+
 /// What is wrong, and at which node.
 pub(super) struct Fault {
     pub(super) node: u64,
     pub(super) message: String,
+}
+
+/// What an expression does with names, for those who warn of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Habits {
+    /// Names that are measured or looked through, as if they were lists: `size(body)`, `body.exists(…)`.
+    pub(crate) walked: BTreeSet<String>,
+    /// Names whose type is asked for.
+    pub(crate) typed: BTreeSet<String>,
+    /// Names that are compared with a literal text.
+    pub(crate) against_text: BTreeSet<String>,
 }
 
 /// Collects the free names of an expression while it checks it.
@@ -35,6 +55,7 @@ pub(super) struct Fault {
 pub(super) struct Check {
     /// Dotted paths, such as `steps.charge.output`.
     pub(super) names: BTreeSet<String>,
+    pub(super) habits: Habits,
     bound: Vec<String>,
     nesting: usize,
 }
@@ -91,6 +112,7 @@ impl Check {
             );
             return Err(Fault { node: id, message });
         }
+        self.note(call);
         if let Some(target) = &mut call.target {
             self.node(target, depth + 1)?;
         }
@@ -101,6 +123,7 @@ impl Check {
         let id = node.id;
         let Expr::Comprehension(c) = &mut node.expr else { return Ok(()) };
         self.node(&mut c.iter_range, depth + 1)?;
+        self.habits.walked.extend(dotted(&c.iter_range));
         if self.nesting == NESTING {
             let message = format!("all, exists, map and filter are nested deeper than {NESTING}");
             return Err(Fault { node: id, message });
@@ -118,6 +141,21 @@ impl Check {
         walked
     }
 
+    fn note(&mut self, call: &CallExpr) {
+        let operands: Vec<&IdedExpr> = call.target.iter().map(AsRef::as_ref).chain(&call.args).collect();
+        let names = operands.iter().filter_map(|operand| dotted(operand));
+        match call.func_name.as_str() {
+            "size" => self.habits.walked.extend(names),
+            "type" => self.habits.typed.extend(names),
+            operator if COMPARISONS.contains(&operator) => {
+                if operands.iter().any(|operand| literal_text(&operand.expr).is_some()) {
+                    self.habits.against_text.extend(names);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn name(&mut self, path: &[&str]) {
         let Some(root) = path.first() else { return };
         let bound = self.bound.iter().any(|b| b == root) || *root == RESULT;
@@ -126,6 +164,11 @@ impl Check {
             self.names.insert(path.join("."));
         }
     }
+}
+
+/// The name that a node is, as a dotted path.
+fn dotted(node: &IdedExpr) -> Option<String> {
+    path_of(&node.expr).map(|path| path.join("."))
 }
 
 fn fault<T>(node: &IdedExpr, message: impl Into<String>) -> Result<T, Fault> {

@@ -6,9 +6,13 @@ use super::{Contract, call::Names, call::answer_vars};
 use crate::{
     cel::Program,
     duration,
+    http::KeyPlace,
     problem::{At, Problems, Span},
 };
 use semel_kernel::{json::Json, terms::Effect};
+
+/// Names that tell our effect from the others at the target.
+const OURS: [&str; 4] = ["args", "key", "operation", "handle"];
 
 pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     let mut lint = Lint { contract, problems };
@@ -18,6 +22,9 @@ pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     lint.pending();
     lint.probe();
     lint.undo();
+    lint.key_place();
+    lint.rules();
+    lint.reference();
 }
 
 struct Lint<'a> {
@@ -28,7 +35,9 @@ struct Lint<'a> {
 impl Lint<'_> {
     fn warn(&mut self, code: &'static str, key: &str, message: &str, hint: &str) {
         let source = &self.contract.source;
-        let span: Span = source.spans.get(key).copied().unwrap_or(source.span);
+        let outer = key.split(['.', '[']).next().unwrap_or(key);
+        let found = source.spans.get(key).or_else(|| source.spans.get(outer));
+        let span: Span = found.copied().unwrap_or(source.span);
         self.problems.warn(code, At { file: &source.file, span, path: key }, message, hint);
     }
 
@@ -110,9 +119,64 @@ impl Lint<'_> {
             }
             Some(absent) if [500, 503, 401, 429].into_iter().any(|status| holds(absent, status)) => {
                 let message = "`absent` holds for a look-up that itself failed; such answers are taken for unclear, whatever it says";
-                self.warn("SM4310", "probe", message, "begin it with `status == 200 &&` or `status == 404`");
+                self.warn(
+                    "SM4310",
+                    "probe.absent",
+                    message,
+                    "begin it with `status == 200 &&` or `status == 404`",
+                );
             }
             Some(_) => {}
+        }
+    }
+
+    /// A look-up whose address names our effect can only find that one. A filter can be ignored by the target, which
+    /// then shows the effects of others.
+    fn reference(&mut self) {
+        let Some(probe) = &self.contract.probe else { return };
+        let Some(applied) = probe.applied.as_ref().filter(|rule| !names_ours(rule)) else { return };
+        if probe.http.url.programs().any(|(program, _)| names_ours(program)) {
+            return;
+        }
+        let message = format!(
+            "`applied` (`{}`) compares nothing with our call, so an effect of somebody else, or an error in a 200, would be taken for ours and ours would never be sent",
+            applied.source()
+        );
+        let hint = "compare what was sent, such as `type(body) == list && body.exists_one(o, o.reference == args.reference)`; `key` and `operation` can be compared too, or stand in the address";
+        self.warn("SM4313", "probe.applied", &message, hint);
+    }
+
+    /// Rules that read an answer of another shape in a way that nobody meant.
+    fn rules(&mut self) {
+        let contract = self.contract;
+        let asked = contract.probe.as_ref().map(|probe| probe.all()).unwrap_or_default();
+        for (path, rule) in &asked {
+            let habits = rule.habits();
+            if habits.walked.contains("body") && !habits.typed.contains("body") {
+                let message = format!(
+                    "`{}` takes the body for a list, but a map has a size and members too: `{{}}` would count as empty and `{{ error: … }}` as one found",
+                    rule.source()
+                );
+                self.warn("SM4314", path, &message, "begin it with `type(body) == list &&`");
+            }
+        }
+        for (path, rule) in contract.rules.all().iter().chain(&asked) {
+            if rule.habits().against_text.contains("status") {
+                let message = format!(
+                    "`{}` compares `status`, which is a number, with a text: they are never equal",
+                    rule.source()
+                );
+                self.warn("SM4315", path, &message, "write the number, such as `status == 200`");
+            }
+        }
+    }
+
+    fn key_place(&mut self) {
+        let usual = matches!(&self.contract.key_place, Some(KeyPlace::Header(_)));
+        if usual && !self.declares("send_key_as") {
+            let message = "`send_key_as` is missing, so the key goes into the header Idempotency-Key; a target that looks elsewhere does not see it, and a repeat is a second effect";
+            let hint = "say so: `send_key_as: { header: Idempotency-Key }`, or the header, `query:` or `body:` field that the target reads";
+            self.warn("SM4316", "effect", message, hint);
         }
     }
 
@@ -122,6 +186,12 @@ impl Lint<'_> {
             self.warn("SM4311", "undo", message, "nothing; this is so that nobody relies on it");
         }
     }
+}
+
+/// Whether a rule reads a name that says which effect is asked for.
+fn names_ours(rule: &Program) -> bool {
+    let root = |name: &String| name.split('.').next().unwrap_or_default().to_owned();
+    rule.names().iter().map(root).any(|root| OURS.contains(&root.as_str()))
 }
 
 /// Whether a rule holds for an empty answer of that status.

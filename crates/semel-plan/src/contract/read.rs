@@ -77,7 +77,13 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
 
 fn source(node: &Node, file: &str) -> Source {
     let members = node.as_map().unwrap_or_default();
-    let spans: BTreeMap<_, _> = members.iter().map(|(k, _)| (k.text.clone(), k.span)).collect();
+    let mut spans = BTreeMap::new();
+    for (key, value) in members {
+        spans.insert(key.text.clone(), key.span);
+        for (inner, _) in value.as_map().unwrap_or_default() {
+            spans.insert(format!("{}.{}", key.text, inner.text), inner.span);
+        }
+    }
     Source { file: file.to_owned(), span: node.span, spans }
 }
 

@@ -1,6 +1,7 @@
 //! One answer, as rules see it, and rules as they are tried on it.
 //!
-//! Invariant: a rule that cannot be evaluated has no verdict, and why is noted for people.
+//! Invariant: a rule that cannot be evaluated has no verdict, and why is noted for people. A rule reads the answer as
+//! it came; its value and its notes come out without the secrets of the call.
 
 use super::{body, redact};
 use crate::{
@@ -8,13 +9,14 @@ use crate::{
     contract::{Names, Seen, answer_vars},
 };
 use semel_kernel::json::Json;
-use semel_ports::connector::Answer;
-use std::collections::BTreeMap;
+use semel_ports::connector::{Answer, Eraser, Witnessed};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Headers by which targets say that an answer is that of an earlier request.
 const REPLAY_HEADERS: [&str; 3] = ["idempotent-replayed", "idempotency-replayed", "x-idempotent-replayed"];
 
 /// An answer, read.
+#[derive(Clone)]
 pub(super) struct View<'a> {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, Json>,
@@ -39,6 +41,20 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The answer as it may be kept: a secret that the target repeated is taken out before anything is cut.
+    pub(super) fn without(&self, secrets: &Witnessed, eraser: &Eraser) -> Cow<'_, Self> {
+        if secrets.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let body = match &self.body {
+            Json::Str(text) if self.truncated => Json::Str(eraser.cut_text(text)),
+            whole => eraser.json(whole),
+        };
+        let clean = |(name, value): (&String, &Json)| (eraser.text(name).into_owned(), eraser.json(value));
+        let headers = self.headers.iter().map(clean).collect();
+        Cow::Owned(View { headers, body, ..*self })
+    }
+
     pub(super) fn is_2xx(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -60,9 +76,12 @@ impl<'a> View<'a> {
         REPLAY_HEADERS.iter().any(|name| self.header(name).is_some_and(|v| v.eq_ignore_ascii_case("true")))
     }
 
-    /// Only seconds; a date would need a clock that agrees with the target's.
+    /// Only seconds; a date would need a clock that agrees with the target's. A number too large to count is the
+    /// longest wait there is, not none.
     pub(super) fn retry_after_ms(&self) -> Option<i64> {
-        self.header("retry-after")?.trim().parse::<u32>().ok().map(|seconds| i64::from(seconds) * 1_000)
+        let digits = self.header("retry-after")?.trim();
+        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| digits.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000))
     }
 
     /// `meaning` with the status and the first words of the answer.
@@ -93,17 +112,19 @@ pub(super) struct Rules<'a> {
     body: &'a Json,
     seen: Seen<'a>,
     names: Names,
+    eraser: &'a Eraser,
     notes: Vec<String>,
 }
 
 impl<'a> Rules<'a> {
-    pub(super) fn new(view: &'a View<'_>, seen: &Seen<'a>) -> Rules<'a> {
+    pub(super) fn new(view: &'a View<'_>, seen: &Seen<'a>, eraser: &'a Eraser) -> Rules<'a> {
         Rules {
             status: Json::from(u32::from(view.status)),
             headers: Json::Obj(view.headers.clone()),
             body: &view.body,
             seen: *seen,
             names: Names::of(seen),
+            eraser,
             notes: Vec::new(),
         }
     }
@@ -111,7 +132,7 @@ impl<'a> Rules<'a> {
     /// The value of an expression, or `None` with a note.
     pub(super) fn value(&mut self, name: &str, rule: &Program) -> Option<Json> {
         let result = rule.eval(&self.vars());
-        self.kept(name, result)
+        self.kept(name, result).map(|value| self.eraser.json(&value))
     }
 
     /// Whether a rule holds, or `None` with a note.
@@ -125,8 +146,8 @@ impl<'a> Rules<'a> {
         rule.is_some_and(|rule| self.verdict(name, rule) == Some(true))
     }
 
-    pub(super) fn note(&mut self, note: String) {
-        self.notes.push(note);
+    pub(super) fn note(&mut self, note: &str) {
+        self.notes.push(self.eraser.text(note).into_owned());
     }
 
     pub(super) fn last_note(&self) -> Option<&str> {
@@ -138,7 +159,7 @@ impl<'a> Rules<'a> {
     }
 
     fn kept<T>(&mut self, name: &str, result: Result<T, String>) -> Option<T> {
-        result.map_err(|error| self.notes.push(format!("`{name}` cannot be evaluated: {error}"))).ok()
+        result.map_err(|error| self.note(&format!("`{name}` cannot be evaluated: {error}"))).ok()
     }
 
     fn vars(&self) -> Vec<(&str, &Json)> {

@@ -7,7 +7,10 @@ use super::{
     slot::{Use, cut},
     step::{Placed, ROOTS, StepDraft},
 };
-use crate::problem::{At, Problems, Span, did_you_mean};
+use crate::{
+    contract::Contract,
+    problem::{At, Problems, Span, did_you_mean},
+};
 use semel_kernel::{
     id::{StepName, ToolName},
     json::Json,
@@ -166,6 +169,7 @@ impl<'a> Check<'a> {
         if let (Some(contract), Some((at, args))) = (contract, &step.args) {
             self.key_fields(step, text, &contract.document, (*at, args));
             self.unknown_args(step, text, &contract.document, args);
+            self.unused_args(step, text, contract, args);
         }
     }
 
@@ -195,6 +199,18 @@ impl<'a> Check<'a> {
             let path = crate::yaml::join(&format!("{}.with", step.path), name);
             let hint = did_you_mean(name, known.keys().map(String::as_str));
             self.error("SM4114", *span, &path, format!("`{tool}` has no argument `{}`", cut(name)), hint);
+        }
+    }
+
+    /// An argument that is never sent is most often one that was forgotten in `send`.
+    fn unused_args(&mut self, step: &StepDraft, tool: &str, contract: &Contract, args: &[Placed]) {
+        for (name, span) in args.iter().filter(|(name, _)| !contract.uses_argument(name)) {
+            let path = crate::yaml::join(&format!("{}.with", step.path), name);
+            let name = cut(name);
+            let message = format!("`{tool}` never uses the argument `{name}`: the target does not get it");
+            let hint =
+                format!("add it to `http.send` of the contract, call it `cosmetic`, or leave `{name}:` out");
+            self.problems.warn("SM4124", At { file: self.file, span: *span, path: &path }, message, hint);
         }
     }
 

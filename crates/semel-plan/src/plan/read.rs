@@ -13,6 +13,7 @@ use crate::{
 use semel_kernel::{id::ToolName, limit, plan::Budget};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::ErrorKind,
     path::Path,
 };
 
@@ -53,6 +54,11 @@ pub(super) struct Tools {
 /// Reads all parts; `None` when the rest would only repeat one mistake.
 pub(super) fn read(root: &Node, file: &str, origin: &Origin<'_>, problems: &mut Problems) -> Option<Draft> {
     let mut fields = Fields::of(root, file, "", problems)?;
+    if is_contract(root) {
+        let hint = format!("use `semel tool lint {file}` for it; a plan names it under `tools:`");
+        problems.error("SM4125", fields.at(), "this is a contract, not a plan", hint);
+        return None;
+    }
     let steps = fields.node("steps");
     if let Some(items) = steps.and_then(Node::as_list).filter(|items| items.len() > limit::PLAN_STEPS) {
         let at = At { file, span: steps.map_or(root.span, |n| n.span), path: "steps" };
@@ -80,6 +86,12 @@ pub(super) fn read(root: &Node, file: &str, origin: &Origin<'_>, problems: &mut 
     let names = input_node.and_then(Node::as_map).unwrap_or_default().iter();
     let input_names = names.map(|(key, _)| key.text.clone()).collect();
     Some(Draft { name, inputs, input_names, budget, pins, tools, steps, shared })
+}
+
+/// A contract that was named in place of a plan; the faults of a plan would all be beside the point.
+fn is_contract(root: &Node) -> bool {
+    let has = |key: &str| root.get(key).is_some();
+    !has("semel") && !has("steps") && (has("tool") || has("http"))
 }
 
 fn check_format(fields: &mut Fields<'_>, problems: &mut Problems) {
@@ -228,15 +240,23 @@ fn beside(path: &Path) -> String {
     did_you_mean(&wanted, names.iter().map(String::as_str))
 }
 
+/// The usual causes in the words of people.
+fn said(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 /// The text of a file, if it is a file and no larger than a plan may be.
 pub(super) fn load(path: &Path) -> Result<String, String> {
-    let about = std::fs::metadata(path).map_err(|e| e.kind().to_string())?;
+    let about = std::fs::metadata(path).map_err(|e| said(&e))?;
     if !about.is_file() {
         return Err("it is not a file".to_owned());
     }
     if about.len() > limit::PLAN_BYTES as u64 {
         return Err(format!("it has {} bytes, the limit is {}", about.len(), limit::PLAN_BYTES));
     }
-    let bytes = std::fs::read(path).map_err(|e| e.kind().to_string())?;
+    let bytes = std::fs::read(path).map_err(|e| said(&e))?;
     String::from_utf8(bytes).map_err(|e| format!("byte {} is not UTF-8", e.utf8_error().valid_up_to()))
 }

@@ -69,7 +69,9 @@ impl<'a> Fields<'a> {
 
     /// The member `key` as it is, `null` too.
     pub fn node(&mut self, key: &'static str) -> Option<&'a Node> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.members.iter().find(|(k, _)| k.text == key).map(|(_, node)| node)
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn refused(contract: &Contract, args: &Json) -> Refusal {
 pub(crate) fn answered(status: u16, headers: &[(&str, &str)], body: &str) -> Report {
     let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let answer = Answer { status, headers, body: body.as_bytes().to_vec(), truncated: false };
-    Report { transport: Transport::Answered(answer), bytes_out: 100, late_ms: 0 }
+    Report::new(Transport::Answered(answer), 100, 0)
 }
 
 /// A full answer with a JSON body.
@@ -79,11 +79,11 @@ pub(crate) fn answer(status: u16, body: &str) -> Report {
 }
 
 pub(crate) fn lost(cause: UnknownCause) -> Report {
-    Report { transport: Transport::Lost { cause, detail: "reset".to_owned() }, bytes_out: 100, late_ms: 0 }
+    Report::new(Transport::Lost { cause, detail: "reset".to_owned() }, 100, 0)
 }
 
 pub(crate) fn not_sent() -> Report {
-    Report { transport: Transport::NotSent { cause: "refused".to_owned() }, bytes_out: 0, late_ms: 0 }
+    Report::not_sent("refused".to_owned())
 }
 
 pub(crate) fn seen(args: &Json) -> Seen<'_> {

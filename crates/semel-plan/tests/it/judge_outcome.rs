@@ -72,6 +72,8 @@ fn retry_after_is_read_in_seconds_and_bounded() {
     let with = |value: &str| answered(429, &[("Retry-After", value)], "");
     check("", &with("30"), "not applied retryable sent=true after 30000 [refused for now (HTTP 429)]");
     check("", &with("999999"), "not applied retryable sent=true after 3600000 [refused for now (HTTP 429)]");
+    let longest = "not applied retryable sent=true after 3600000 [refused for now (HTTP 429)]";
+    check("", &with("99999999999999999999"), longest);
     for ignored in ["Wed, 21 Oct 2026 07:28:00 GMT", "-5", "1.5", ""] {
         check("", &with(ignored), "not applied retryable sent=true [refused for now (HTTP 429)]");
     }

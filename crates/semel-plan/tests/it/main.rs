@@ -14,6 +14,7 @@ mod contract_read;
 mod contract_support;
 mod judge_outcome;
 mod judge_probe;
+mod judge_secrets;
 mod judge_shown;
 mod plan_document;
 mod plan_errors;

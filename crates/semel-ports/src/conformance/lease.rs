@@ -11,8 +11,9 @@ use super::{
     bench::{Bench, LEASE_MS, fenced},
     story::Fate,
 };
-use crate::{mem::PROGRESS_MS, store::Store, turn::Due};
+use crate::{store::Store, turn::Due};
 use semel_kernel::id::SessionId;
+use semel_kernel::limit::PROGRESS_MS;
 
 /// Nobody is given what a live session owns.
 pub async fn live_session_keeps_its_tasks<F: Factory>(factory: &F) {

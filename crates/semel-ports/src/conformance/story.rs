@@ -56,6 +56,7 @@ impl Order {
             inputs: Stored::Inline(self.inputs.clone()),
             epoch,
             shared_epoch: 0,
+            restored: None,
         };
         submit(submission, ctx(now)).unwrap()
     }

@@ -2,8 +2,9 @@
 //!
 //! Invariant: a claim is the only thing that changes an owner, and it always makes a new generation.
 
-use super::{Kept, PROGRESS_MS, State};
+use super::{Kept, State};
 use crate::{error::StoreError, store::Claim};
+use semel_kernel::limit::PROGRESS_MS;
 use semel_kernel::{
     id::{SessionId, TaskId},
     time::{Generation, Millis},

@@ -27,7 +27,12 @@ impl Store for MemStore {
 
     fn info(&self) -> StoreInfo {
         let state = self.lock();
-        StoreInfo { epoch: state.epoch, instance: "memory".to_owned(), held: state.held.clone() }
+        StoreInfo {
+            epoch: state.epoch,
+            instance: "memory".to_owned(),
+            held: state.held.clone(),
+            adopted: None,
+        }
     }
 
     async fn start_session(&self, session: &SessionId, lease_ms: i64) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 //! Invariant: everything is checked before anything is changed, so a refused turn leaves nothing: no event, no row, no
 //! artifact.
 
-use super::{Kept, PROGRESS_MS, State};
+use super::{Kept, State};
 use crate::{
     error::{CommitError, StoreError},
     receipt::Receipt,
@@ -99,7 +99,8 @@ impl State {
     }
 
     fn write(&mut self, kept: &mut Kept, turn: Turn) {
-        let Turn { turn: id, at, events, projection, checkpoint, artifacts, .. } = turn;
+        let progress_until = turn.progress_until(self.now.at);
+        let Turn { turn: id, at, events, projection, checkpoint, artifacts, progress, .. } = turn;
         for event in events {
             kept.history.push(Recorded { seq: kept.version().saturating_add(1), at, event });
         }
@@ -108,8 +109,10 @@ impl State {
         kept.operations.extend(projection.operations.into_iter().map(|row| (row.id.clone(), row)));
         kept.reviews = projection.reviews;
         kept.checkpoint = checkpoint.or_else(|| kept.checkpoint.take());
-        kept.claims = 0;
-        kept.progress_until = self.now.at.plus(PROGRESS_MS);
+        if progress {
+            kept.claims = 0;
+        }
+        kept.progress_until = kept.progress_until.max(progress_until);
         self.artifacts.extend(artifacts.into_iter().map(|a| (a.hash, a.bytes)));
     }
 

@@ -40,6 +40,7 @@ fn creation() -> Creation {
         inputs: Stored::Inline(Json::Null),
         epoch: 1,
         shared_epoch: 0,
+        restored: None,
     };
     let turn = TurnId::parse("t1").unwrap();
     let draft = submit(submission, ctx()).unwrap();

@@ -3,7 +3,7 @@
 use super::prepared::Prepared;
 use crate::clock::Anchor;
 use rusqlite::{Connection, OptionalExtension, types::FromSql, types::Value};
-use semel_kernel::{id::TaskId, time::Millis};
+use semel_kernel::{id::TaskId, task::Restored, time::Millis};
 
 /// The last batch and the last turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) struct Meta {
     pub(crate) epoch: u32,
     pub(crate) open_count: i64,
     pub(crate) clock: Option<Anchor>,
+    /// The last adoption.
+    pub(crate) adopted: Option<Restored>,
 }
 
 pub(crate) fn head(conn: &Connection) -> rusqlite::Result<Head> {
@@ -62,6 +64,7 @@ pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Meta> {
         epoch: get(conn, "epoch")?.unwrap_or(1),
         open_count: get(conn, "open_count")?.unwrap_or(0),
         clock: clock.and_then(|text| serde_json::from_str(&text).ok()),
+        adopted: last_adoption(conn)?.map(|a| a.times),
     })
 }
 
@@ -89,21 +92,20 @@ pub(crate) fn put_epoch(conn: &Connection, epoch: u32) -> rusqlite::Result<()> {
 /// An adoption that is under way or done.
 pub(crate) struct Adoption {
     pub(crate) epoch: u32,
-    pub(crate) copied_at: Millis,
+    pub(crate) times: Restored,
 }
 
 pub(crate) fn last_adoption(conn: &Connection) -> rusqlite::Result<Option<Adoption>> {
-    let query = "SELECT epoch, copied_at FROM adoption ORDER BY epoch DESC LIMIT 1";
-    conn.query_row(query, [], |r| Ok(Adoption { epoch: r.get(0)?, copied_at: Millis(r.get(1)?) })).optional()
+    let query = "SELECT epoch, copied_at, at FROM adoption ORDER BY epoch DESC LIMIT 1";
+    conn.query_row(query, [], |r| {
+        let times = Restored { copied_at: Millis(r.get(1)?), adopted_at: Millis(r.get(2)?) };
+        Ok(Adoption { epoch: r.get(0)?, times })
+    })
+    .optional()
 }
 
-pub(crate) fn add_adoption(
-    conn: &Connection,
-    adoption: &Adoption,
-    actor: &str,
-    at: Millis,
-) -> rusqlite::Result<()> {
-    let row = (adoption.epoch, actor, at.0, adoption.copied_at.0);
+pub(crate) fn add_adoption(conn: &Connection, adoption: &Adoption, actor: &str) -> rusqlite::Result<()> {
+    let row = (adoption.epoch, actor, adoption.times.adopted_at.0, adoption.times.copied_at.0);
     conn.execute("INSERT INTO adoption VALUES (?1, ?2, ?3, ?4)", row)?;
     Ok(())
 }

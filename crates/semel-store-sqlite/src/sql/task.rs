@@ -70,6 +70,7 @@ pub(crate) struct Left<'a> {
     pub(crate) session: Option<&'a str>,
     pub(crate) due_at: Option<i64>,
     pub(crate) progress_until: Millis,
+    pub(crate) progress: bool,
     pub(crate) chain: &'a Link,
 }
 
@@ -120,8 +121,10 @@ pub(crate) fn update(
     before: &Coordination,
     left: &Left<'_>,
 ) -> rusqlite::Result<()> {
-    const BODY: &str = "UPDATE task SET version = ?2, settled = ?3, steps = ?4, unknown = ?5, reviews = ?6, code = ?7,
-        paused = ?8, cancelling = ?9, updated_at = ?10, claims = 0, progress_until = ?11, chain = ?12 WHERE id = ?1";
+    const BODY: &str =
+        "UPDATE task SET version = ?2, settled = ?3, steps = ?4, unknown = ?5, reviews = ?6, code = ?7,
+        paused = ?8, cancelling = ?9, updated_at = ?10, claims = iif(?13, 0, claims),
+        progress_until = max(progress_until, ?11), chain = ?12 WHERE id = ?1";
     const PLACE: &str = "UPDATE task SET phase = ?2, session = ?3, due_at = ?4 WHERE id = ?1";
     let phase = word(&row.phase)?;
     sql.run(
@@ -139,6 +142,7 @@ pub(crate) fn update(
             row.updated_at.0,
             left.progress_until.0,
             left.chain,
+            left.progress,
         ],
     )?;
     let stays =

@@ -18,12 +18,11 @@ use semel_kernel::{
     hash::Hash,
     id::{SessionId, TaskId, TurnId},
     limit,
+    limit::PROGRESS_MS,
     outcome::ArtifactRef,
     time::{Generation, Millis},
 };
-use semel_ports::{
-    Artifact, Authority, Claim, CommitError, Created, Due, Receipt, StoreError, Turn, mem::PROGRESS_MS,
-};
+use semel_ports::{Artifact, Authority, Claim, CommitError, Created, Due, Receipt, StoreError, Turn};
 
 /// A turn with its texts, made on the caller's side of the queue.
 pub(crate) struct Encoded {
@@ -109,7 +108,8 @@ impl Work for Commit {
             generation: before.generation,
             session: session.as_deref(),
             due_at,
-            progress_until: tx.now.plus(PROGRESS_MS),
+            progress_until: turn.progress_until(tx.now),
+            progress: turn.progress,
             chain: &chain,
         };
         task::update(tx.sql, &turn.projection.task, &before, &left)?;
@@ -168,7 +168,8 @@ impl Create {
             generation: Generation { epoch: tx.desk.meta.epoch, counter: u64::from(owner.is_some()) },
             session,
             due_at,
-            progress_until: tx.now.plus(PROGRESS_MS),
+            progress_until: turn.progress_until(tx.now),
+            progress: turn.progress,
             chain: &chain::extend(chain::START, &first, &self.encoded.bodies),
         };
         task::insert(tx.sql, &turn.projection.task, &self.digest, &left)?;

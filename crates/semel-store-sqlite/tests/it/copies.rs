@@ -81,11 +81,30 @@ async fn another_store_in_its_place_is_held() {
     assert!(is_held(&home.open()).await);
 }
 
+/// Its file or its WAL was lost: all that it did would be done again.
 #[tokio::test]
-async fn a_new_store_beside_an_old_mark_is_new() {
+async fn an_emptied_store_beside_its_mark_is_held() {
+    let home = home().await;
+    let removed = || fs::remove_file(&home.path).unwrap();
+    let emptied = || fs::write(&home.path, b"").unwrap();
+    for lose in [&removed as &dyn Fn(), &emptied] {
+        lose();
+        assert!(is_held(&home.open()).await);
+        assert!(is_held(&home.open()).await, "and stays so");
+    }
+    fs::remove_file(home.beside(".mark")).unwrap();
+    fs::remove_file(&home.path).unwrap();
+    assert!(!is_held(&home.open()).await, "without the mark it is a new one");
+}
+
+#[tokio::test]
+async fn an_emptied_store_that_was_adopted_is_free() {
     let home = home().await;
     fs::remove_file(&home.path).unwrap();
-    assert!(!is_held(&home.open()).await);
+    let store = home.open();
+    assert_eq!(store.adopt("ann").await.unwrap().tasks, []);
+    assert!(!is_held(&store).await);
+    drop(store);
     assert!(!is_held(&home.open()).await);
 }
 

@@ -152,6 +152,7 @@ pub(crate) fn creation(store: &SqliteStore, n: usize) -> Creation {
         inputs: Stored::Inline(Json::Null),
         epoch: store.info().epoch,
         shared_epoch: 0,
+        restored: None,
     };
     let now = store.now();
     let draft = submit(submission, ctx(now)).unwrap();

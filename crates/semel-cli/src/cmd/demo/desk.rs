@@ -97,8 +97,12 @@ impl Sink {
         self.number(&["effects"]).await
     }
 
-    pub(crate) async fn requests(&self) -> Result<u64, Fail> {
-        self.number(&["requests"]).await
+    /// Requests that asked for an effect.
+    pub(crate) async fn posts(&self) -> Result<u64, Fail> {
+        let count = self.call("GET", "/_count", None).await?;
+        let log = count.get("requests_log").and_then(Json::as_arr).unwrap_or_default();
+        let post = |r: &&Json| r.get("method").and_then(Json::as_str) == Some("POST");
+        Ok(u64::try_from(log.iter().filter(post).count()).unwrap_or(0))
     }
 
     pub(crate) async fn effects_for(&self, target: &str) -> Result<u64, Fail> {

@@ -107,13 +107,34 @@ impl Stage {
         Ok(self.start(&["why", &id], "semel.db")?.finish().await?.out.lines().map(str::to_owned).collect())
     }
 
-    /// The recovery package of the open review.
-    pub(crate) async fn recovery_file(&self) -> Result<Option<String>, Fail> {
+    /// What the recovery package of the open review recommends.
+    pub(crate) async fn recommendation(&self) -> Result<Vec<String>, Fail> {
         let listed = self.start(&["review", "list", "--json"], "semel.db")?.finish().await?;
         let id = listed.out.split('"').find(|t| t.starts_with("rev_")).map(str::to_owned);
-        let Some(id) = id else { return Ok(None) };
-        Ok(Some(self.start(&["review", "package", &id], "semel.db")?.finish().await?.out))
+        let Some(id) = id else { return Ok(Vec::new()) };
+        let package = self.start(&["review", "package", &id], "semel.db")?.finish().await?.out;
+        let title = package.lines().take(1);
+        let advice = package.lines().skip_while(|l| !l.to_lowercase().contains("recommended")).take(8);
+        let lines = title.chain(advice).filter(|l| !l.trim().is_empty());
+        Ok(lines.flat_map(|l| fold(l, 70)).collect())
     }
+}
+
+/// Folds a line at blanks.
+fn fold(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in line.split(' ') {
+        let last = lines.last_mut().filter(|l| l.chars().count() + word.chars().count() < width);
+        match last {
+            Some(last) if last.is_empty() => last.push_str(word),
+            Some(last) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A process on the stage.
@@ -133,7 +154,15 @@ impl Ended {
     pub(crate) fn telling(&self) -> Vec<String> {
         let lines = self.talk.lines().skip_while(|l| !l.contains("RECOVERY")).map(str::trim_start);
         let lines = lines.take_while(|l| !l.contains("RECOVERED"));
-        lines.map(|l| l.split_once("  ").map_or(l, |(_, rest)| rest).trim_end().to_owned()).collect()
+        let bare = lines.map(|l| l.split_once("  ").map_or(l, |(_, rest)| rest).trim_end());
+        bare.map(|l| {
+            if l.chars().count() > 74 {
+                format!("{}…", l.chars().take(73).collect::<String>())
+            } else {
+                l.to_owned()
+            }
+        })
+        .collect()
     }
 }
 

@@ -5,11 +5,11 @@ use crate::cmd::{follow, why::load};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
-    wire,
+    wire::{self, Owner},
 };
 use indicatif::ProgressBar;
 use semel_engine::{
-    command::{Command, Reply},
+    command::{Command, Refused, Reply},
     engine::{Engine, Progress},
     submit::{Request, Submitted},
 };
@@ -21,7 +21,10 @@ use semel_kernel::{
 use semel_plan::plan::PlanDoc;
 use semel_ports::Store;
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    task::{JoinError, JoinSet},
+};
 
 /// How one line came out.
 #[derive(Clone, Debug)]
@@ -58,7 +61,20 @@ const POLL: Duration = Duration::from_millis(150);
 struct Flight {
     open: Vec<(usize, TaskId, bool)>,
     ids: BTreeSet<TaskId>,
+    /// Tasks that stood still before we knew whether they are ours: their submission is still on its way back.
+    early: BTreeSet<TaskId>,
     done: Vec<Outcome>,
+}
+
+/// Submissions on their way, each with the number of its line. They share the commits of the store.
+type Coming = JoinSet<Came>;
+type Came = (usize, Result<Submitted, Refused>);
+
+/// Which tasks are to be read.
+enum Told {
+    One(TaskId),
+    Any,
+    None,
 }
 
 impl Flight {
@@ -67,20 +83,50 @@ impl Flight {
         self.open.push((line, task, attached));
     }
 
-    /// Takes out what has ended or needs a person: the task that was told of, or any.
-    async fn look(
-        &mut self,
-        store: &dyn Store,
-        told: Option<&TaskId>,
-        bar: &ProgressBar,
-    ) -> Result<(), Fail> {
+    /// Notes what became of a submission; the task is read if it may stand still already.
+    fn came(&mut self, came: Result<Came, JoinError>) -> Result<Told, Fail> {
+        let lost = |e: JoinError| Fail::new(Exit::Store, "SM2004", e.to_string(), "start again");
+        let (line, submitted) = came.map_err(lost)?;
+        let (task, attached) = match submitted? {
+            Submitted::Created(task) => (task, false),
+            Submitted::Attached(task) => (task, true),
+        };
+        let look = attached | self.early.remove(&task);
+        self.begin(line, task.clone(), attached);
+        Ok(if look { Told::One(task) } else { Told::None })
+    }
+
+    /// What a task that stands still means to us, while submissions are `coming` or not.
+    fn is_ours(&mut self, told: Option<TaskId>, coming: bool) -> Told {
+        match told {
+            None => Told::Any,
+            Some(task) if self.ids.contains(&task) => Told::One(task),
+            Some(task) => {
+                // With nothing on its way it is nobody's of ours: the task of an earlier run, or of another shell.
+                if coming {
+                    self.early.insert(task);
+                } else {
+                    self.early.clear();
+                }
+                Told::None
+            }
+        }
+    }
+
+    /// Takes out what has ended or needs a person, among the tasks that were told of.
+    async fn look(&mut self, store: &dyn Store, told: &Told, bar: &ProgressBar) -> Result<(), Fail> {
         for (line, id, attached) in std::mem::take(&mut self.open) {
-            if told.is_some_and(|told| *told != id) {
+            let is_told = match told {
+                Told::One(task) => *task == id,
+                Told::Any => true,
+                Told::None => false,
+            };
+            if !is_told {
                 self.open.push((line, id, attached));
                 continue;
             }
             let outcome = outcome(store, line, &id, attached).await?;
-            if outcome.phase.is_end() || outcome.phase == Phase::NeedsReview {
+            if outcome.exit != Exit::Running {
                 bar.inc(1);
                 self.ids.remove(&id);
                 self.done.push(outcome);
@@ -103,15 +149,20 @@ impl Flight {
 
 async fn outcome(store: &dyn Store, line: usize, id: &TaskId, attached: bool) -> Result<Outcome, Fail> {
     let task = load(store, id).await?;
-    let (phase, exit) = (oblige::phase(&task), follow::exit_of(&task));
+    let held = follow::held_by(store, &task).await?;
+    let (phase, exit) = (oblige::phase(&task), held.map_or_else(|| follow::exit_of(&task), |held| held.exit));
     let unknown = task.unknown_operations().count();
     Ok(Outcome { line, task: id.clone(), attached, phase, exit, unknown })
 }
 
 impl Lane<'_> {
     /// This process owns the store and works on the lines.
-    pub(super) async fn alone(&self, lines: Vec<Line>, bar: &ProgressBar) -> Result<Vec<Outcome>, Fail> {
-        let mut owner = wire::own(self.config).await?;
+    pub(super) async fn alone(
+        &self,
+        mut owner: Owner,
+        lines: Vec<Line>,
+        bar: &ProgressBar,
+    ) -> Result<Vec<Outcome>, Fail> {
         owner.open_door();
         let progress = owner.engine.progress();
         let engine = owner.engine.clone();
@@ -129,29 +180,29 @@ impl Lane<'_> {
         lines: Vec<Line>,
         bar: &ProgressBar,
     ) -> Result<Flight, Fail> {
-        let mut flight = Flight::default();
-        let mut lines = lines.into_iter();
-        let mut more = true;
-        while more || !flight.open.is_empty() {
-            while more && flight.open.len() < self.width() {
-                let Some(line) = lines.next() else {
-                    more = false;
-                    break;
-                };
-                match engine.submit(self.request(&line)?).await? {
-                    Submitted::Created(task) => flight.begin(line.number, task, false),
-                    Submitted::Attached(task) => {
-                        flight.begin(line.number, task.clone(), true);
-                        flight.look(engine.store().as_ref(), Some(&task), bar).await?;
-                    }
-                }
+        let store = engine.store().as_ref();
+        let (mut flight, mut coming) = (Flight::default(), Coming::new());
+        let mut lines = lines.into_iter().peekable();
+        while lines.peek().is_some() || !coming.is_empty() || !flight.open.is_empty() {
+            let free = self.width().saturating_sub(flight.open.len() + coming.len());
+            for line in lines.by_ref().take(free) {
+                let (engine, request) = (engine.clone(), self.request(&line)?);
+                coming.spawn(async move { (line.number, engine.submit(request).await) });
             }
             let told = tokio::select! {
-                told = stands_still(&mut progress, &flight.ids) => told,
-                () = tokio::time::sleep(REREAD) => None,
-                _ = tokio::signal::ctrl_c() => return Ok(flight),
+                Some(came) = coming.join_next() => flight.came(came)?,
+                told = stands_still(&mut progress) => flight.is_ours(told, !coming.is_empty()),
+                () = tokio::time::sleep(REREAD) => Told::Any,
+                _ = tokio::signal::ctrl_c() => {
+                    // Draining, the engine waits for no store that is full; what is on its way to it comes back at once.
+                    engine.drain();
+                    while let Some(came) = coming.join_next().await {
+                        flight.came(came)?;
+                    }
+                    return Ok(flight);
+                }
             };
-            flight.look(engine.store().as_ref(), told.as_ref(), bar).await?;
+            flight.look(store, &told, bar).await?;
         }
         Ok(flight)
     }
@@ -180,13 +231,13 @@ impl Lane<'_> {
         for line in lines {
             while !detach && flight.open.len() >= self.width() {
                 tokio::time::sleep(POLL).await;
-                flight.look(store, None, bar).await?;
+                flight.look(store, &Told::Any, bar).await?;
             }
             let (task, attached) = submitted(wire::submit(self.config, self.command(&line)).await?)?;
             flight.begin(line.number, task, attached);
         }
         while !detach && !flight.open.is_empty() {
-            flight.look(store, None, bar).await?;
+            flight.look(store, &Told::Any, bar).await?;
             tokio::select! {
                 () = tokio::time::sleep(POLL) => {}
                 _ = tokio::signal::ctrl_c() => break,
@@ -198,10 +249,10 @@ impl Lane<'_> {
     /// Nobody owns the store: the lines are submitted in one go, for whoever works on it next.
     pub(super) async fn submitted_alone(
         &self,
+        owner: &Owner,
         lines: Vec<Line>,
         bar: &ProgressBar,
     ) -> Result<Vec<Outcome>, Fail> {
-        let owner = wire::own(self.config).await?;
         // A draining engine creates tasks for others and begins none itself.
         owner.engine.drain();
         let mut flight = Flight::default();
@@ -211,7 +262,7 @@ impl Lane<'_> {
             flight.begin(line.number, task, attached);
             bar.inc(1);
         }
-        wire::end(&owner).await?;
+        wire::end(owner).await?;
         flight.leave(owner.engine.store().as_ref()).await
     }
 
@@ -238,11 +289,10 @@ fn submitted(reply: Reply) -> Result<(TaskId, bool), Fail> {
     }
 }
 
-/// A task of ours that has ended or needs a person; `None` when something was missed.
-async fn stands_still(progress: &mut Receiver<Progress>, ids: &BTreeSet<TaskId>) -> Option<TaskId> {
+/// A task that has ended or needs a person; `None` when something was missed.
+async fn stands_still(progress: &mut Receiver<Progress>) -> Option<TaskId> {
     loop {
         match progress.recv().await {
-            Ok(told) if !ids.contains(&told.task) => {}
             Ok(told) if told.phase.is_end() || told.phase == Phase::NeedsReview => return Some(told.task),
             Ok(_) => {}
             Err(RecvError::Lagged(_)) => return None,

@@ -149,7 +149,7 @@ fn state(state: &AttemptState) -> String {
         AttemptState::NotApplied { sent: false, .. } => "not sent".to_owned(),
         AttemptState::NotApplied { retryable: true, .. } => "not applied, may pass later".to_owned(),
         AttemptState::NotApplied { retryable: false, .. } => "not applied, final".to_owned(),
-        AttemptState::Pending => "pending at the target".to_owned(),
+        AttemptState::Pending { .. } => "pending at the target".to_owned(),
         AttemptState::Unknown { cause } => format!("unknown: {}", cause.words()),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn told(problems: &[Problem], sound: &str, ui: Ui) -> Exit {
     let json = serde_json::json!({"v": 1, "errors": errors, "warnings": warnings, "problems": rows});
     ui.show(&json, || {
         let mut lines: Vec<String> = problems.iter().map(ui::problem_text).collect();
-        let what = if errors == 0 { sound } else { "nothing was sent" };
+        let what = if errors == 0 { sound } else { "as it stands, it is refused" };
         lines.push(format!("{}, {}: {what}", counted(errors, "error"), counted(warnings, "warning")));
         lines.join("\n")
     });

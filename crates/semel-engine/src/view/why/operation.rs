@@ -180,7 +180,7 @@ fn not_applied(op: &Operation, now: Now) -> String {
 }
 
 fn pending(op: &Operation, now: Now) -> String {
-    let last = op.attempts.iter().rev().find(|a| a.state == AttemptState::Pending);
+    let last = op.attempts.iter().rev().find(|a| matches!(a.state, AttemptState::Pending { .. }));
     let Some(last) = last else { return "the target works on it".to_owned() };
     let ended = recorded(last.ended_at.unwrap_or(last.started_at), now);
     format!("the target answered attempt {} that it works on it ({}), {ended}", last.n, clean(&last.note))

@@ -1,0 +1,72 @@
+//! What a contract's expressions see of an operation, in one place for the machine and for operators.
+
+use semel_kernel::{input::Input, json::Json, operation::Operation, task::Task, time::Millis};
+use semel_plan::contract::{Contract, Refusal, Seen};
+use semel_ports::{Question, Report, Transport};
+
+/// Arguments, current key, ids and the target's handle.
+pub(crate) struct Names {
+    args: Json,
+    key: String,
+    operation: String,
+    task: String,
+    fence: String,
+    handle: Option<Json>,
+}
+
+impl Names {
+    pub(crate) fn of(task: &Task, op: &Operation, args: Json) -> Self {
+        Self {
+            args,
+            key: op.key().to_owned(),
+            operation: op.planned.id.to_string(),
+            task: task.id.to_string(),
+            fence: task.generation.to_string(),
+            handle: op.handle().cloned(),
+        }
+    }
+
+    pub(crate) fn seen(&self) -> Seen<'_> {
+        let handle = self.handle.as_ref();
+        Seen { args: &self.args, key: &self.key, operation: &self.operation, task: &self.task, handle }
+    }
+
+    /// The question that the contract's probe asks, under the key of the last attempt.
+    pub(crate) fn question(&self, contract: &Contract) -> Result<Question, Refusal> {
+        let request = contract.question(&self.seen())?;
+        let (key, fence) = (self.key.clone(), self.fence.clone());
+        Ok(Question { request, key, fence, timeout_ms: contract.terms.timeout_ms })
+    }
+
+    /// What the answer to the probe says.
+    pub(crate) fn probed(
+        &self,
+        contract: &Contract,
+        op: &Operation,
+        asked_at: Millis,
+        report: &Report,
+    ) -> Input {
+        let (finding, shown) = contract.finding(report, &self.seen());
+        Input::Probed { op: op.planned.id.clone(), asked_at, finding, shown }
+    }
+
+    /// What the answer to the look before the first send says. Silence, and a target in trouble, say nothing.
+    pub(crate) fn prechecked(&self, contract: &Contract, op: &Operation, report: &Report) -> Input {
+        let (finding, holds, shown) = contract.requirement(report, &self.seen());
+        let answered = matches!(&report.transport, Transport::Answered(a) if a.status < 500);
+        Input::Prechecked { op: op.planned.id.clone(), finding, holds, answered, shown }
+    }
+
+    /// What the answer to an attempt says.
+    pub(crate) fn answered(
+        &self,
+        contract: &Contract,
+        op: &Operation,
+        attempt: u32,
+        report: &Report,
+    ) -> Input {
+        let (outcome, shown) = contract.outcome(report, &self.seen());
+        let (op, late_ms) = (op.planned.id.clone(), report.late_ms);
+        Input::Answered { op, attempt, outcome, shown, late_ms }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a contract reads: its rules by place, the arguments it uses, the secrets it refers to.
+//!
+//! Invariant: every rule and every template of a contract is named here, so that nobody who asks overlooks one.
+
+use super::{AnswerRules, Contract, ProbeRules};
+use crate::{
+    cel::Program,
+    http::{BodyKind, HttpSpec},
+    template::{Template, Tree},
+};
+
+impl AnswerRules {
+    /// Its rules, each with its path in the document.
+    pub(super) fn all(&self) -> Vec<(String, &Program)> {
+        let named = [
+            ("success", &self.success),
+            ("pending", &self.pending),
+            ("handle", &self.handle),
+            ("replayed", &self.replayed),
+            ("key_in_use", &self.key_in_use),
+            ("key_reused", &self.key_reused),
+            ("result", &self.result),
+        ];
+        let refusals =
+            self.refusals.iter().enumerate().map(|(i, one)| (format!("refusals[{i}].when"), &one.when));
+        present(named).chain(refusals).collect()
+    }
+}
+
+impl ProbeRules {
+    /// Its rules, each with its path in the document; `require` stands beside the probe.
+    pub(super) fn all(&self) -> Vec<(String, &Program)> {
+        present([
+            ("probe.applied", &self.applied),
+            ("probe.absent", &self.absent),
+            ("probe.pending", &self.pending),
+            ("probe.many", &self.many),
+            ("probe.result", &self.result),
+            ("require", &self.require),
+        ])
+        .collect()
+    }
+}
+
+fn present<'a, const N: usize>(
+    named: [(&'static str, &'a Option<Program>); N],
+) -> impl Iterator<Item = (String, &'a Program)> {
+    named.into_iter().filter_map(|(name, rule)| Some((name.to_owned(), rule.as_ref()?)))
+}
+
+impl Contract {
+    /// The expressions of all requests and rules.
+    fn programs(&self) -> Vec<&Program> {
+        let probe = self.probe.as_ref();
+        let rules = self.rules.all().into_iter().chain(probe.map(ProbeRules::all).unwrap_or_default());
+        let requests = [Some(&self.http), probe.map(|probe| &probe.http)];
+        let asked = requests.into_iter().flatten().flat_map(of_request);
+        rules.map(|(_, rule)| rule).chain(asked).collect()
+    }
+
+    /// Whether a call of it does anything with the argument: sends it, asks with it, judges by it, is identified by
+    /// it; or says that it is not important.
+    pub(crate) fn uses_argument(&self, name: &str) -> bool {
+        let sends_all = self.http.send.is_none() && self.http.body != BodyKind::None;
+        let rules = &self.fields;
+        let identifies = rules.identity.iter().any(|field| field == name);
+        let unimportant = rules.cosmetic.contains(name) || rules.volatile.contains(name);
+        sends_all || identifies || unimportant || self.programs().into_iter().any(|p| reads(p, name))
+    }
+
+    pub(super) fn secret_references(&self) -> Vec<String> {
+        let requests = [Some(&self.http), self.probe.as_ref().map(|probe| &probe.http)];
+        let auth = requests.into_iter().flatten().filter_map(|http| http.auth.as_ref());
+        let mut found: Vec<String> = auth.map(|auth| auth.secret.clone()).collect();
+        found.dedup();
+        found
+    }
+}
+
+fn of_request(http: &HttpSpec) -> Vec<&Program> {
+    let named = http.query.iter().chain(&http.headers).map(|(_, template)| template);
+    let texts = named.chain([&http.url]).flat_map(Template::programs).map(|(program, _)| program);
+    texts.chain(http.send.iter().flat_map(Tree::programs).map(|(_, program)| program)).collect()
+}
+
+/// Whether an expression reads the argument; one that reads all of them, or computes a name, may read this one.
+fn reads(program: &Program, argument: &str) -> bool {
+    let of_args = program.names().iter().filter_map(|name| name.strip_prefix("args"));
+    of_args.into_iter().any(|rest| match rest.strip_prefix('.') {
+        None => rest.is_empty(),
+        Some(path) => {
+            path.strip_prefix(argument).is_some_and(|deeper| deeper.is_empty() || deeper.starts_with('.'))
+        }
+    })
+}
