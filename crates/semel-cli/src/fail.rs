@@ -1,13 +1,14 @@
 //! Errors for people, and the exit codes.
 
+use crate::ui;
 use semel_engine::command::Refused;
 use semel_plan::problem::Problem;
 use semel_ports::StoreError;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::process::ExitCode;
 
 /// The exit codes of DESIGN section 17.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Done = 0,
@@ -33,10 +34,26 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl Exit {
+    /// The number that a shell sees.
+    pub(crate) const fn number(self) -> u8 {
         #[expect(clippy::as_conversions, reason = "the discriminants are the exit codes")]
-        Self::from(exit as u8)
+        let number = self as u8;
+        number
+    }
+}
+
+impl Serialize for Exit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(self.number())
+    }
+}
+
+impl From<Exit> for ExitCode {
+    /// What could not be printed was not told, so such a command has not done what it was asked.
+    fn from(exit: Exit) -> Self {
+        let untold = exit == Exit::Done && ui::is_output_lost();
+        Self::from(if untold { Exit::Usage.number() } else { exit.number() })
     }
 }
 
@@ -59,14 +76,10 @@ pub(crate) struct Fail {
 
 impl Fail {
     pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            exit,
-            code: code.into(),
-            message: message.into(),
-            next: next.into(),
-            problems: Vec::new(),
-            fields: Box::default(),
-        }
+        let (message, next) = (message.into(), next.into());
+        // Errors of JSON carry their own hint, which stands in `next` already.
+        let message = message.strip_suffix(&format!("; next: {next}")).unwrap_or(&message).to_owned();
+        Self { exit, code: code.into(), message, next, problems: Vec::new(), fields: Box::default() }
     }
 
     /// Faults in a plan, a contract or inputs.
@@ -113,5 +126,21 @@ impl From<StoreError> for Fail {
             | StoreError::Unusable(_) => Exit::Store,
         };
         Self::new(exit, error.code(), error.to_string(), error.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_is_said_once() {
+        let fail = Fail::new(Exit::Usage, "SM1804", "no JSON; next: mend it", "mend it");
+        assert_eq!((fail.message.as_str(), fail.next.as_str()), ("no JSON", "mend it"));
+    }
+
+    #[test]
+    fn programs_see_the_number_of_an_exit() {
+        assert_eq!(serde_json::to_string(&[Exit::Unknown, Exit::Interrupted]).expect("JSON"), "[5,130]");
     }
 }

@@ -1,6 +1,6 @@
 //! What was typed. Meaning comes later.
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, builder::NonEmptyStringValueParser};
 use std::path::PathBuf;
 
 /// Do it once. Prove it.
@@ -275,6 +275,9 @@ pub(crate) enum Op {
         /// Only those whose outcome is unknown
         #[arg(long)]
         unknown: bool,
+        /// With --unknown: those that are written off, too
+        #[arg(long, requires = "unknown")]
+        all: bool,
         /// Only of this task
         #[arg(long)]
         task: Option<String>,
@@ -305,9 +308,12 @@ pub(crate) enum Op {
         /// The target's own id or another reference
         #[arg(long = "ref", id = "reference", value_name = "TEXT")]
         reference: Option<String>,
-        /// Why
-        #[arg(long, default_value = "")]
+        /// Why you say so
+        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
         reason: String,
+        /// The page version you read, where a review is open, as `review show` prints it
+        #[arg(long, value_name = "N")]
+        page: Option<u64>,
     },
 }
 
@@ -340,11 +346,11 @@ pub(crate) enum Review {
 pub(crate) struct Decide {
     /// The review, or the beginning of its id
     pub(crate) id: String,
-    /// It happened (with --ref)
-    #[arg(long, group = "answer", requires = "reference")]
+    /// It happened (with --ref and --reason)
+    #[arg(long, group = "answer", requires_all = ["reference", "reason"])]
     pub(crate) happened: bool,
     /// It did not happen; refused until settled
-    #[arg(long, group = "answer")]
+    #[arg(long, group = "answer", requires = "reason")]
     pub(crate) did_not: bool,
     /// Ask the target again
     #[arg(long, group = "answer")]
@@ -353,13 +359,13 @@ pub(crate) struct Decide {
     #[arg(long, visible_alias = "wait-until", group = "answer", value_name = "TIME")]
     pub(crate) wait: Option<String>,
     /// Go on without it; only for what is proven not applied
-    #[arg(long, group = "answer")]
+    #[arg(long, group = "answer", requires = "reason")]
     pub(crate) skip: bool,
     /// It stays unknown for ever; the task goes on
-    #[arg(long, group = "answer")]
+    #[arg(long, group = "answer", requires = "reason")]
     pub(crate) write_off: bool,
     /// Start nothing new and end
-    #[arg(long, group = "answer")]
+    #[arg(long, group = "answer", requires = "reason")]
     pub(crate) abort: bool,
     /// Go on as before
     #[arg(long, group = "answer")]
@@ -370,12 +376,12 @@ pub(crate) struct Decide {
     /// With --happened: the result for later steps, as JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) result: Option<String>,
-    /// Why
-    #[arg(long, default_value = "")]
-    pub(crate) reason: String,
-    /// The page you read it from, as `review show` prints it
+    /// Why; needed where the record moves: --happened, --did-not, --skip, --write-off, --abort
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) reason: Option<String>,
+    /// The page version you read, as `review show` prints it; an answer to an older one is refused
     #[arg(long, value_name = "N")]
-    pub(crate) page: Option<u64>,
+    pub(crate) page: u64,
 }
 
 #[derive(Subcommand, Debug)]

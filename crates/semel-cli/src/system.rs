@@ -23,6 +23,21 @@ impl Entropy for OsEntropy {
     }
 }
 
+/// Ends when somebody asks this process to stop: Ctrl-C, or SIGTERM as supervisors send it.
+pub(crate) async fn interrupted() {
+    let term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+    let term = async move {
+        match term {
+            Ok(mut term) => drop(term.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = term => {}
+    }
+}
+
 /// One variable of the environment; the only place that reads it, clap's `env` apart.
 #[expect(clippy::disallowed_methods, reason = "the composition root is where the environment is read")]
 pub(crate) fn variable(name: &str) -> Option<String> {

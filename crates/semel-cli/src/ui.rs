@@ -5,12 +5,26 @@ pub(crate) mod progress;
 pub(crate) mod table;
 pub(crate) mod time;
 
-use crate::{fail::Fail, low::Global};
+use crate::{
+    fail::{Exit, Fail},
+    low::Global,
+};
 use console::{colors_enabled, colors_enabled_stderr};
 use owo_colors::{OwoColorize as _, Style};
 use semel_plan::problem::{Problem, Severity, Span};
 use serde::Serialize;
-use std::io::Write as _;
+use std::{
+    io::{ErrorKind, Write as _},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// Something that was to be printed could not be.
+static OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Whether data was lost on its way to stdout.
+pub(crate) fn is_output_lost() -> bool {
+    OUTPUT_LOST.load(Ordering::Relaxed)
+}
 
 /// What the terminal and the options allow.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +40,12 @@ impl Ui {
         Self { json: global.json, quiet: global.quiet }
     }
 
-    /// A line of data. A closed pipe is the reader's wish, not an error.
+    /// A line of data. A closed pipe is the reader's wish, not an error; anything else is told, and spoils the exit.
     pub(crate) fn data(self, text: &str) {
-        drop(writeln!(std::io::stdout(), "{text}"));
+        let Err(e) = writeln!(std::io::stdout(), "{text}") else { return };
+        if e.kind() != ErrorKind::BrokenPipe && !OUTPUT_LOST.swap(true, Ordering::Relaxed) {
+            drop(writeln!(std::io::stderr(), "error[SM1011]: stdout: {e}\n  next: make room, and ask again"));
+        }
     }
 
     /// A line of talk.
@@ -82,7 +99,7 @@ impl Ui {
 struct FailJson<'a> {
     v: u32,
     error: &'a str,
-    exit: i32,
+    exit: Exit,
     message: &'a str,
     next: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -105,12 +122,10 @@ pub(crate) struct ProblemJson<'a> {
 }
 
 fn fail_json(fail: &Fail) -> FailJson<'_> {
-    #[expect(clippy::as_conversions, reason = "the discriminants are the exit codes")]
-    let exit = fail.exit as i32;
     FailJson {
         v: 1,
         error: &fail.code,
-        exit,
+        exit: fail.exit,
         message: &fail.message,
         next: &fail.next,
         fields: &fail.fields,
@@ -161,6 +176,11 @@ pub(crate) fn state(word: &str) -> String {
         _ => Style::new(),
     };
     painted(word, style, colors_enabled())
+}
+
+/// `1 step`, `2 steps`.
+pub(crate) fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// Coloured only where somebody sees it: not in a pipe, not under `NO_COLOR`.

@@ -120,7 +120,7 @@ impl Owner {
         self.engine.drain();
         tokio::select! {
             ended = working => ended.map_err(|e| lost(e.to_string()))??,
-            _ = tokio::signal::ctrl_c() => {}
+            () = crate::system::interrupted() => {}
         }
         outcome
     }

@@ -4,12 +4,14 @@
 //! * [`why`]: two sentences about anything: its state with the proof, and what happens next;
 //! * [`dry_run`]: what recovery would do, found by letting the kernel do it on a copy;
 //! * [`timeline`]: one line for each event, and a text Gantt;
-//! * [`package`]: the file that a review carries.
+//! * [`package`]: the file that a review carries;
+//! * [`raw_answer`]: what a target said that the contract does not understand.
 //!
 //! Invariant: nothing here decides. Every statement about the future is read off the kernel's own functions, run on a
 //! copy of the task, so it cannot drift from what the engine does. It must not know a clock, a store or a terminal.
 
 pub(crate) mod act;
+mod answer;
 pub mod clock;
 pub(crate) mod command;
 pub mod dry_run;
@@ -20,6 +22,7 @@ pub mod timeline;
 pub mod why;
 
 pub use act::ActKind;
+pub use answer::{RawAnswer, raw_answer};
 pub use dry_run::{DryRun, dry_run};
 pub use package::Package;
 pub use rail::{Mark, Rail};

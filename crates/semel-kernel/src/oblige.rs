@@ -163,11 +163,11 @@ const WATCH_MS: i64 = 2_000;
 fn answer_deadline(task: &Task, id: &OperationId) -> Millis {
     let op = task.operations.get(id);
     let clock = op.and_then(|o| task.terms(&o.planned)).map_or(0, |t| t.clock_error_ms);
-    op.and_then(crate::operation::Operation::dead_at).unwrap_or(Millis::MAX).plus(clock)
+    op.and_then(Operation::dead_at).unwrap_or(Millis::MAX).plus(clock)
 }
 
 /// Until when a task stays with a live owner that does nothing: an attempt of it may be under way for longer than the
-/// progress deadline.
+/// progress deadline, whatever a person or a receipt has said of it meanwhile.
 #[must_use]
 pub fn progress_until(task: &Task, now: Now) -> Millis {
     let idle = now.at.plus(limit::PROGRESS_MS);
@@ -175,11 +175,7 @@ pub fn progress_until(task: &Task, now: Now) -> Millis {
         let clock = task.terms(&o.planned).map_or(0, |t| t.clock_error_ms);
         o.dead_at().map(|at| at.plus(clock).plus(1_000))
     };
-    task.operations
-        .values()
-        .filter(|o| o.judge() == Judgement::InFlight)
-        .filter_map(dead)
-        .fold(idle, Millis::max)
+    task.operations.values().filter_map(dead).fold(idle, Millis::max)
 }
 
 /// The phase of a task, as of its last event (see the table in [`crate::task`]).

@@ -315,22 +315,18 @@ impl Operation {
     /// What the target gave us to ask with, in its last answer that it works on it.
     #[must_use]
     pub fn handle(&self) -> Option<&Json> {
-        let pending = self.attempts.iter().rev().filter_map(|a| match &a.state {
-            AttemptState::Pending { handle } => Some(handle),
-            AttemptState::Open
-            | AttemptState::Applied
-            | AttemptState::NotApplied { .. }
-            | AttemptState::Unknown { .. } => None,
-        });
-        pending.into_iter().find(|handle| !handle.is_null())
+        self.attempts.iter().rev().find_map(|a| {
+            let AttemptState::Pending { handle } = &a.state else { return None };
+            (!handle.is_null()).then_some(handle)
+        })
     }
 
     /// Every request that may have left was refused by the target itself, and there was one.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        let mut left = self.attempts.iter().filter(|a| a.may_have_left()).peekable();
+        let mut left = self.attempts.iter().filter(|a| a.may_have_left());
         let judged = matches!(self.judge(), Judgement::NotApplied { .. });
-        judged && left.peek().is_some() && left.all(|a| a.refused)
+        judged && left.clone().next().is_some() && left.all(|a| a.refused)
     }
 
     /// Since when an attempt of it is without proof; `None` when none is.
@@ -341,11 +337,10 @@ impl Operation {
     /// Results that the target itself has given, by an answer or a receipt, other than as a replay.
     pub(crate) fn results(&self) -> impl Iterator<Item = &Stored> {
         let answered = self.applied.iter().filter(|a| matches!(a.proof, Proof::Answer { .. }));
-        let told = self.evidence.iter().filter_map(|e| match (&e.source, &e.outcome) {
-            (Source::LateAnswer | Source::Receipt, Outcome::Applied { result, replayed: false, .. }) => {
-                Some(result)
-            }
-            _ => None,
+        let told = self.evidence.iter().filter(|e| !matches!(e.source, Source::Person(_)));
+        let told = told.filter_map(|e| {
+            let Outcome::Applied { result, replayed: false, .. } = &e.outcome else { return None };
+            Some(result)
         });
         answered.map(|a| &a.result).chain(told)
     }

@@ -20,7 +20,7 @@ use semel_kernel::time::Millis;
 use semel_ports::StoreError;
 use std::{
     fs::{self, OpenOptions},
-    io,
+    io::{self, Read as _},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
@@ -42,7 +42,28 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => resolve_new(path),
         other => other,
     };
-    real.map_err(|e| of_io(&format!("`{}` cannot be opened", path.display()), &e))
+    let real = real.map_err(|e| of_io(&format!("`{}` cannot be opened", path.display()), &e))?;
+    must_be_ours(&real, path)?;
+    Ok(real)
+}
+
+/// The first bytes of every file that SQLite writes.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Refuses what can be no store before anything is put beside it.
+fn must_be_ours(real: &Path, named: &Path) -> Result<(), StoreError> {
+    let named = named.display();
+    if real.is_dir() {
+        return Err(StoreError::Unusable(format!("`{named}` is a folder; name a file in it")));
+    }
+    let Ok(mut file) = fs::File::open(real) else { return Ok(()) };
+    let mut head = [0; MAGIC.len()];
+    match file.read(&mut head) {
+        // A file that was made and not written yet is empty.
+        Ok(0) | Err(_) => Ok(()),
+        Ok(_) if head == *MAGIC => Ok(()),
+        Ok(_) => Err(StoreError::Unusable(format!("`{named}` is not a Semel store"))),
+    }
 }
 
 fn resolve_new(path: &Path) -> io::Result<PathBuf> {

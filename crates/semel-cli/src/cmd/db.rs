@@ -6,7 +6,7 @@ use crate::{
     config::Config,
     fail::{Exit, Fail},
     low::Db,
-    ui::{Ui, progress},
+    ui::{Ui, count, progress},
     wire,
 };
 use indicatif::ProgressBar;
@@ -82,15 +82,17 @@ fn text(report: &verify::Report) -> String {
         format!("{task}: {}\n", p.what)
     });
     let problems: String = problems.collect();
-    format!(
-        "{problems}{} tasks, {} turns, {} events, {} checkpoints, {} bodies checked: {} problems",
-        report.tasks,
-        report.turns,
-        report.events,
-        report.checkpoints,
-        report.artifacts,
-        report.problems.len()
-    )
+    let checked = [
+        (report.tasks, "task"),
+        (report.turns, "turn"),
+        (report.events, "event"),
+        (report.checkpoints, "checkpoint"),
+    ];
+    let checked = checked.map(|(n, noun)| format!("{}, ", count(n, noun))).concat();
+    let (bodies, found) = (report.artifacts, report.problems.len());
+    let bodies = if bodies == 1 { "1 body".to_owned() } else { format!("{bodies} bodies") };
+    let found = count(u64::try_from(found).unwrap_or(u64::MAX), "problem");
+    format!("{problems}{checked}{bodies} checked: {found}")
 }
 
 fn back_up(config: &Config, to: &Path, ui: Ui) -> Result<Exit, Fail> {

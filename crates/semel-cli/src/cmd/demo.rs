@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &low::Demo, ui: Ui) -> Result<Exit, Fail> {
     let stage = Stage::set(args.keep)?;
     let done = tokio::select! {
         done = play(args, &stage, ui) => done,
-        _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+        () = crate::system::interrupted() => Ok(Exit::Interrupted),
     };
     if args.keep {
         ui.say(&format!("kept: {}", stage.path("").display()));

@@ -8,14 +8,15 @@ mod machine;
 use crate::{
     config::Config,
     fail::{Exit, Fail},
-    ui::{Ui, time},
+    ui::{Ui, count, time},
     wire,
 };
 use semel_engine::{
     command::{Command, Reply},
     door,
 };
-use semel_ports::{OperationFilter, Page, ReviewFilter, Store};
+use semel_kernel::task::Phase;
+use semel_ports::{OperationFilter, Page, ReviewFilter, Store, TaskFilter};
 use serde::Serialize;
 
 /// How a check came out.
@@ -96,7 +97,9 @@ async fn store(config: &Config) -> Vec<Check> {
     checks.extend(owner(config).await);
     checks.push(machine::mode(&config.store));
     checks.push(machine::clock(reader.now()));
-    checks.push(unknown(reader.as_ref()).await);
+    let worked_on = wire::has_owner(config).await;
+    checks.extend(waiting(reader.as_ref(), worked_on).await);
+    checks.push(unknown(reader.as_ref(), worked_on).await);
     checks.push(reviews(reader.as_ref()).await);
     checks
 }
@@ -129,7 +132,24 @@ async fn owner(config: &Config) -> Vec<Check> {
 /// Unknown for longer than this is worth a look.
 const OLD_MS: i64 = 10 * 60 * 1_000;
 
-async fn unknown(store: &dyn Store) -> Check {
+/// Tasks that could go on while nobody works on them.
+async fn waiting(store: &dyn Store, worked_on: bool) -> Option<Check> {
+    if worked_on {
+        return None;
+    }
+    let phases = vec![Phase::Created, Phase::Ready, Phase::Running, Phase::Waiting];
+    let filter = TaskFilter { phases, ..TaskFilter::default() };
+    match store.tasks(&filter, Page { skip: 0, limit: 1_000 }).await {
+        Ok(rows) if rows.is_empty() => None,
+        Ok(rows) => {
+            let open = count(u64::try_from(rows.len()).unwrap_or(u64::MAX), "open task");
+            Some(Check::warn("work", format!("nobody works on {open} now"), "semel worker"))
+        }
+        Err(e) => Some(Check::fail("work", e.to_string(), e.next())),
+    }
+}
+
+async fn unknown(store: &dyn Store, worked_on: bool) -> Check {
     let filter = OperationFilter { unknown: true, ..OperationFilter::default() };
     let rows = match store.operations(&filter, Page { skip: 0, limit: 1_000 }).await {
         Ok(rows) => rows,
@@ -137,11 +157,15 @@ async fn unknown(store: &dyn Store) -> Check {
     };
     let now = store.now().at;
     let old = rows.iter().filter(|r| now.since(r.changed_at) > OLD_MS).count();
-    let oldest = rows.iter().map(|r| r.changed_at).min().map_or_else(String::new, |at| time::ago(at, now));
+    let oldest = rows.iter().map(|r| r.changed_at).min().map_or_else(String::new, |at| time::age(at, now));
     match (rows.len(), old) {
         (0, _) => Check::ok("unknown", "no operation is in doubt"),
-        (n, 0) => {
+        (n, 0) if worked_on => {
             Check::ok("unknown", format!("{n} in doubt, the oldest for {oldest}; they are being settled"))
+        }
+        (n, 0) => {
+            let text = format!("{n} in doubt, the oldest for {oldest}, and nobody settles them now");
+            Check::warn("unknown", text, "semel op list --unknown, then semel worker")
         }
         (n, old) => {
             let text = format!("{old} of {n} in doubt for more than 10 min, the oldest for {oldest}");
@@ -153,6 +177,7 @@ async fn unknown(store: &dyn Store) -> Check {
 async fn reviews(store: &dyn Store) -> Check {
     match store.reviews(&ReviewFilter::default(), Page { skip: 0, limit: 1_000 }).await {
         Ok(rows) if rows.is_empty() => Check::ok("reviews", "none is open"),
+        Ok(rows) if rows.len() == 1 => Check::warn("reviews", "1 waits for a person", "semel review list"),
         Ok(rows) => Check::warn("reviews", format!("{} wait for a person", rows.len()), "semel review list"),
         Err(e) => Check::fail("reviews", e.to_string(), e.next()),
     }

@@ -94,10 +94,12 @@ async fn reviews(store: &dyn Store, text: &str) -> Result<Vec<ReviewRow>, StoreE
     store.reviews(&filter, few()).await
 }
 
-/// Operations of a step: `STEP`, or `TASK/STEP` where the task may be a prefix.
+/// Operations of a step: `STEP`, or `TASK/STEP` or `TASK/STEP/TARGET@VERSION` where the task may be a prefix.
 async fn by_step(store: &dyn Store, text: &str) -> Result<Vec<OperationRow>, Fail> {
     let (task, step) = text.split_once('/').map_or(("", text), |(task, step)| (task, step));
-    let named = |o: &OperationRow| o.step.as_str() == step && o.task.as_str().starts_with(task);
+    // Tables cut the task inside an operation's id.
+    let rest = |o: &OperationRow| o.id.as_str().split_once('/').is_some_and(|(_, rest)| rest == step);
+    let named = |o: &OperationRow| (o.step.as_str() == step || rest(o)) && o.task.as_str().starts_with(task);
     // In one reading: pages that skip what was read would walk over the same rows again.
     let most = Page { skip: 0, limit: SEARCHED + 1 };
     let rows = store.operations(&OperationFilter::default(), most).await?;

@@ -2,23 +2,23 @@
 
 mod event;
 mod held;
+mod steps;
 
 pub(crate) use event::print as print_event;
 pub(crate) use held::held_by;
+pub(crate) use steps::{Shared, StepReport, shared, step_report, steps_table};
 
 use crate::{
     fail::{Exit, Fail},
-    ui::{self, Ui, table::table, time},
+    ui::{self, Ui},
     wire::Owner,
 };
 use semel_engine::engine::Progress;
 use semel_kernel::{
+    event::Recorded,
     id::TaskId,
     oblige,
-    outcome::Stored,
-    step::Step,
     task::{Phase, Task},
-    time::Millis,
 };
 use semel_ports::{Loaded, Store};
 use serde::Serialize;
@@ -42,11 +42,13 @@ pub(crate) async fn live(
     timeout: Option<Duration>,
     ui: Ui,
 ) -> Result<Watched, Fail> {
-    let mut seen = 0;
+    let store = owner.engine.store().as_ref();
+    let session = owner.engine.session();
+    let mut seen = skip_earlier(store, task, |history| event::before(history, &session), ui).await?;
     let deadline = tokio::time::sleep(timeout.unwrap_or(FOREVER));
     tokio::pin!(deadline);
     loop {
-        let look = print_new(owner.engine.store().as_ref(), task, seen, ui).await?;
+        let look = print_new(store, task, seen, ui).await?;
         seen = look.version;
         if look.stands_still {
             return Ok(Watched { task: task.clone(), early: None });
@@ -55,7 +57,7 @@ pub(crate) async fn live(
             () = next_of(&mut progress, task) => {}
             () = tokio::time::sleep(REREAD) => {}
             () = &mut deadline => return Ok(Watched { task: task.clone(), early: Some(Exit::Running) }),
-            _ = tokio::signal::ctrl_c() => {
+            () = crate::system::interrupted() => {
                 ui.say("interrupted: nothing new is started, what was sent is waited for up to its time-out");
                 return Ok(Watched { task: task.clone(), early: Some(Exit::Interrupted) });
             }
@@ -70,7 +72,8 @@ pub(crate) async fn polled(
     timeout: Option<Duration>,
     ui: Ui,
 ) -> Result<Watched, Fail> {
-    let mut seen = 0;
+    let recent = store.now().at.plus(-RECENT_MS);
+    let mut seen = skip_earlier(store, task, |h| h.iter().filter(|r| r.at < recent).count(), ui).await?;
     let deadline = tokio::time::sleep(timeout.unwrap_or(FOREVER));
     tokio::pin!(deadline);
     loop {
@@ -82,7 +85,7 @@ pub(crate) async fn polled(
         tokio::select! {
             () = tokio::time::sleep(POLL) => {}
             () = &mut deadline => return Ok(Watched { task: task.clone(), early: Some(Exit::Running) }),
-            _ = tokio::signal::ctrl_c() => {
+            () = crate::system::interrupted() => {
                 return Ok(Watched { task: task.clone(), early: Some(Exit::Interrupted) });
             }
         }
@@ -95,6 +98,26 @@ const FOREVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 const POLL: Duration = Duration::from_millis(150);
 /// How often our own is read although nothing was told.
 const REREAD: Duration = Duration::from_secs(2);
+
+/// Events that are older than this when we begin to look are another run's.
+const RECENT_MS: i64 = 5_000;
+
+/// Says how many events there were before this run, instead of all of them; the number of the last one.
+async fn skip_earlier(
+    store: &dyn Store,
+    task: &TaskId,
+    earlier: impl FnOnce(&[Recorded]) -> usize,
+    ui: Ui,
+) -> Result<u64, Fail> {
+    let history = store.history(task, 0).await?;
+    let n = earlier(&history);
+    let Some(last) = n.checked_sub(1).and_then(|at| history.get(at)) else { return Ok(0) };
+    if !ui.json {
+        let events = ui::count(u64::try_from(n).unwrap_or(u64::MAX), "earlier event");
+        ui.say(&format!("  {events} (semel task timeline {task})"));
+    }
+    Ok(last.seq)
+}
 
 /// It has ended, or only a person can go on.
 const fn stands_still(phase: Phase) -> bool {
@@ -142,21 +165,6 @@ struct Report<'a> {
     written_off: Vec<String>,
 }
 
-#[derive(Serialize)]
-pub(crate) struct StepReport<'a> {
-    step: &'a str,
-    state: &'a str,
-    guarantee: Option<&'static str>,
-    operation: Option<&'a str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    code: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    cause: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    fields: &'a [String],
-    output: Option<&'a Stored>,
-}
-
 /// Says how it came out, and with which exit code.
 pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Result<Exit, Fail> {
     let task = store.load(&watched.task).await.and_then(Loaded::into_task)?;
@@ -164,11 +172,15 @@ pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Resul
     let still = held.as_ref().map_or_else(|| exit_of(&task), |held| held.exit);
     let exit = watched.early.filter(|_| still == Exit::Running).unwrap_or(still);
     if ui.json {
-        ui.print_json(&report_json(&task, exit));
+        ui.print_json(&report_json(&task, &shared(store, &task).await?, exit));
         return Ok(exit);
     }
-    ui.data(&steps_table(&task, store.now().at));
-    ui.data(&format!("{} {}", task.id, ui::state(oblige::phase(&task).word())));
+    ui.data(&steps_table(&task, &shared(store, &task).await?, store.now().at));
+    ui.data(&format!("{} {}", task.id, phase_text(oblige::phase(&task), task.written_off().len())));
+    if !task.written_off().is_empty() {
+        ui.say("  what is written off stays unknown for ever: it may have happened or not");
+        ui.say(&format!("  next: semel why {}", task.id));
+    }
     for review in task.open_reviews() {
         ui.say(&format!("  {}", review.question));
         ui.say(&format!("  next: semel review show {}", review.id));
@@ -182,9 +194,17 @@ pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Resul
     Ok(exit)
 }
 
-/// The exit code that a task's state stands for.
+/// The exit code that a task's state stands for. An end is no success while something of it is unknown for ever, or a
+/// person is still asked about it.
 pub(crate) fn exit_of(task: &Task) -> Exit {
-    match oblige::phase(task) {
+    let phase = oblige::phase(task);
+    if phase.is_end() && !task.written_off().is_empty() {
+        return Exit::Unknown;
+    }
+    if phase.is_end() && task.open_reviews().next().is_some() {
+        return Exit::Person;
+    }
+    match phase {
         Phase::Completed => Exit::Done,
         Phase::Failed if task.end.as_ref().is_some_and(|e| e.code == "SM1006") => Exit::Conflict,
         Phase::Failed | Phase::Cancelled => Exit::Failed,
@@ -194,58 +214,31 @@ pub(crate) fn exit_of(task: &Task) -> Exit {
     }
 }
 
-fn report_json(task: &Task, exit: Exit) -> Report<'_> {
+/// The phase, with what is unknown for ever inside it.
+pub(crate) fn phase_text(phase: Phase, written_off: usize) -> String {
+    let word = ui::state(phase.word());
+    if written_off == 0 { word } else { format!("{word}, {written_off} written off") }
+}
+
+fn report_json<'a>(task: &'a Task, shared: &Shared, exit: Exit) -> Report<'a> {
     Report {
         v: 1,
         task: &task.id,
         phase: oblige::phase(task),
         exit,
-        steps: task.steps_in_order().map(|s| step_report(task, s)).collect(),
+        steps: task.steps_in_order().map(|s| step_report(task, s, shared)).collect(),
         reviews: task.open_reviews().map(|r| r.id.as_str()).collect(),
         written_off: task.written_off().iter().map(ToString::to_string).collect(),
     }
 }
 
-/// A step for programs.
-pub(crate) fn step_report<'a>(task: &'a Task, step: &'a Step) -> StepReport<'a> {
-    let op = task.operation_of(step);
-    StepReport {
-        step: step.name.as_str(),
-        state: step.state.word(),
-        guarantee: op.and_then(|o| task.terms(&o.planned)).map(|t| t.guarantee().word()),
-        operation: op.map(|o| o.planned.id.as_str()),
-        code: &step.code,
-        cause: &step.cause,
-        fields: &step.fields,
-        output: step.output.as_ref(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Steps with state, promise and proof.
-pub(crate) fn steps_table(task: &Task, now: Millis) -> String {
-    table(
-        ["STEP", "STATE", "GUARANTEE", "ATTEMPTS", "SINCE", "NOTE"],
-        task.steps_in_order().map(|step| {
-            let op = task.operation_of(step);
-            let guarantee = op.and_then(|o| task.terms(&o.planned)).map_or("-", |t| t.guarantee().word());
-            [
-                step.name.to_string(),
-                ui::state(step.state.word()),
-                guarantee.to_owned(),
-                op.map_or_else(|| "-".to_owned(), |o| o.made().to_string()),
-                time::ago(step.changed_at, now),
-                note(step),
-            ]
-        }),
-    )
-}
-
-fn note(step: &Step) -> String {
-    if step.written_off {
-        return "written off: unknown for ever".to_owned();
+    #[test]
+    fn an_end_that_leaves_something_unknown_does_not_look_like_success() {
+        assert!(phase_text(Phase::Completed, 0).ends_with("COMPLETED"));
+        assert!(phase_text(Phase::Completed, 2).ends_with(", 2 written off"));
     }
-    if let Some(review) = &step.review {
-        return format!("in review: {review}");
-    }
-    if step.code.is_empty() { step.cause.clone() } else { format!("{}: {}", step.code, step.cause) }
 }

@@ -106,8 +106,9 @@ fn next(args: &low::Init) -> Vec<String> {
 
 /// A folder as a shell takes it.
 fn quoted(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) && !text.starts_with('-');
-    if plain { text.to_owned() } else { format!("./'{}'", text.replace('\'', "'\\''")) }
+    let text = if text.starts_with('-') { format!("./{text}") } else { text.to_owned() };
+    let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

@@ -16,18 +16,21 @@ use semel_kernel::{
     id::{OperationId, TaskId},
     json::Json,
     operation::Status,
-    review::Decision,
+    review::{Decision, Review},
+    task::Task,
 };
 
 pub(crate) async fn run(config: &Config, verb: Op, ui: Ui) -> Result<Exit, Fail> {
     match verb {
-        Op::List { unknown, task, list } => list::run(config, unknown, task.as_deref(), &list, ui).await,
+        Op::List { unknown, all, task, list } => {
+            list::run(config, list::Which::of(unknown, all), task.as_deref(), &list, ui).await
+        }
         Op::Show(id) => show::run(config, &id.id, ui).await,
         Op::Find { text, list } => list::find(config, &text, &list, ui).await,
         Op::Probe(id) => probe(config, &id.id, ui).await,
-        Op::Settle { id, happened, absent, reference, reason } => {
+        Op::Settle { id, happened, absent, reference, reason, page } => {
             let decision = fact(happened, absent, reference)?;
-            settle(config, &id.id, decision, reason, ui).await
+            settle(config, &id.id, decision, reason, page, ui).await
         }
     }
 }
@@ -50,14 +53,44 @@ async fn probe(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail> {
     afterwards(config, &task, &op, ui).await
 }
 
-async fn settle(config: &Config, id: &str, decision: Decision, reason: String, ui: Ui) -> Result<Exit, Fail> {
-    let (task, op) = named(config, id).await?;
+async fn settle(
+    config: &Config,
+    id: &str,
+    decision: Decision,
+    reason: String,
+    page: Option<u64>,
+    ui: Ui,
+) -> Result<Exit, Fail> {
+    let store = wire::read(config).await?;
+    let (task, op) = find::operation(store.as_ref(), id).await?;
+    let found = load(store.as_ref(), &task).await?;
     let actor = config.actor.clone();
-    let command = Command::Settle { task: task.clone(), op: op.clone(), decision, actor, reason };
+    let command = match asked_about(&found, &op) {
+        None => Command::Settle { task: task.clone(), op: op.clone(), decision, actor, reason },
+        Some(review) => {
+            let page = Some(page.ok_or_else(|| unread(&found, review))?);
+            let review = review.id.clone();
+            Command::Decide { task: task.clone(), review, decision, actor, reason, page }
+        }
+    };
+    drop(store);
     if let Err(fail) = wire::command(config, command).await.and_then(task::done) {
         return Err(dated(config, &task, &op, fail).await);
     }
     afterwards(config, &task, &op, ui).await
+}
+
+/// The open review about an operation.
+fn asked_about<'a>(task: &'a Task, op: &OperationId) -> Option<&'a Review> {
+    let step = &task.operations.get(op)?.step;
+    task.open_reviews().find(|r| r.step.as_ref() == Some(step))
+}
+
+/// An answer to a review says which page it was read from.
+fn unread(task: &Task, review: &Review) -> Fail {
+    let message = format!("review {} asks about it, and the answer names no page version", review.id);
+    let next = format!("read `semel review show {}`, then add --page {} here", review.id, task.page(review));
+    Fail::new(Exit::Usage, "SM1012", message, next)
 }
 
 /// *It did not* was refused because it is too early: says from which moment on it is believed.

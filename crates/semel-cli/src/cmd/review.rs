@@ -5,13 +5,18 @@ mod show;
 
 use super::{
     find,
+    task::QUESTION,
     why::{gone, load},
 };
 use crate::{
     config::Config,
     fail::{Exit, Fail},
     low::{List, Review},
-    ui::{Ui, table::table, time},
+    ui::{
+        Ui,
+        table::{ShortIds, cut, table},
+        time,
+    },
     wire,
 };
 use semel_engine::view::Package;
@@ -43,16 +48,17 @@ async fn list(config: &Config, all: bool, list: &List, ui: Ui) -> Result<Exit, F
 }
 
 fn text(rows: &[ReviewRow], now: Millis) -> String {
+    let short = ShortIds::of(rows.iter().map(|r| r.task.as_str()));
     table(
-        ["REVIEW", "TASK", "STEP", "AGE", "QUESTION", "DECIDED"],
+        ["REVIEW", "TASK", "STEP", "AGE", "DECIDED", "QUESTION"],
         rows.iter().map(|r| {
             [
                 r.id.to_string(),
-                r.task.to_string(),
+                short.cut(r.task.as_str()).to_owned(),
                 r.step.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-                time::ago(r.opened_at, now),
-                r.question.clone(),
+                time::age(r.opened_at, now),
                 r.decided_by.as_ref().map_or_else(|| "no".to_owned(), |by| format!("by {by}")),
+                cut(&r.question, QUESTION),
             ]
         }),
     )

@@ -5,9 +5,11 @@ use crate::{
     config::Config,
     fail::{Exit, Fail},
     low,
+    system::variable,
     ui::Ui,
     wire,
 };
+use semel_connectors::EnvFileSecrets;
 use semel_engine::{
     command::{Command, Reply},
     submit::{Request, Submitted},
@@ -17,6 +19,7 @@ use semel_kernel::{
     json::Json,
 };
 use semel_plan::plan::PlanDoc;
+use semel_ports::{Loaded, Secrets as _, Store};
 use std::{io::Read as _, path::Path, sync::Arc, time::Duration};
 
 pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit, Fail> {
@@ -28,29 +31,52 @@ pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit
     let Some(mut owner) = owned else {
         return by_owner(config, args, &plan, inputs, timeout, ui).await;
     };
+    check_secrets(&plan)?;
     owner.open_door();
     let progress = owner.engine.progress();
     let request = request(config, args, plan, inputs)?;
     let watched = owner.beside(async {
-        let task = announce(&owner.engine.submit(request).await?, ui);
+        let submitted = owner.engine.submit(request).await?;
+        let task = announce(owner.engine.store().as_ref(), &submitted, ui).await?;
         follow::live(&owner, progress, &task, timeout, ui).await
     });
     let watched = watched.await?;
     follow::report(owner.engine.store().as_ref(), watched, ui).await
 }
 
-fn announce(submitted: &Submitted, ui: Ui) -> TaskId {
-    match submitted {
+/// Says whether the run is new. *Again, on purpose* is offered only where the earlier run is settled: over an outcome
+/// that is open it would double the effect.
+async fn announce(store: &dyn Store, submitted: &Submitted, ui: Ui) -> Result<TaskId, Fail> {
+    let task = match submitted {
         Submitted::Created(task) => {
             ui.say(&format!("{task} created"));
-            task.clone()
+            return Ok(task.clone());
         }
-        Submitted::Attached(task) => {
-            ui.say(&format!("{task} exists already: the same plan with the same inputs. ATTACHED, nothing new was started."));
-            ui.say("  next: use --new-intent to mean it again, on purpose");
-            task.clone()
-        }
+        Submitted::Attached(task) => task,
+    };
+    ui.say(&format!("{task} is this very run: the same plan and inputs. ATTACHED; nothing new was started."));
+    let found = store.load(task).await.and_then(Loaded::into_task)?;
+    let settled =
+        found.end.is_some() && found.written_off().is_empty() && found.open_reviews().next().is_none();
+    if settled {
+        ui.say("  to mean it a second time, on purpose: --new-intent");
+    } else {
+        ui.say(&format!("  what it waits for: semel why {task}"));
     }
+    Ok(task.clone())
+}
+
+/// Every secret that the plan's tools name is there, before a task exists that would need it.
+fn check_secrets(plan: &PlanDoc) -> Result<(), Fail> {
+    let secrets = EnvFileSecrets::new(Box::new(variable));
+    let references = plan.contracts.values().flat_map(semel_plan::contract::Contract::secrets);
+    let missing: Vec<String> =
+        references.filter_map(|r| secrets.resolve(&r).err()).map(|e| e.to_string()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let next = "set it for this process, and run the same command again; nothing was started";
+    Err(Fail::new(Exit::Usage, "SM3103", missing.join("; "), next))
 }
 
 fn request(config: &Config, args: &low::Run, plan: Arc<PlanDoc>, inputs: Json) -> Result<Request, Fail> {
@@ -89,8 +115,8 @@ async fn by_owner(
             ));
         }
     };
-    let task = announce(&submitted, ui);
     let store = wire::read(config).await?;
+    let task = announce(store.as_ref(), &submitted, ui).await?;
     if args.detach {
         ui.show(&serde_json::json!({"v": 1, "task": task}), || task.to_string());
         return Ok(Exit::Done);

@@ -10,13 +10,13 @@ mod timeline;
 pub(crate) use list::ps;
 pub(crate) use order::done;
 pub(crate) use recover::first_branch;
-pub(crate) use show::{key_left, left};
+pub(crate) use show::{QUESTION, key_left, left};
 
 use super::{
     find,
     follow::{self, Watched},
     run::duration,
-    why::load,
+    why::{is_worked_on, load},
 };
 use crate::{
     config::Config,
@@ -56,10 +56,7 @@ async fn wait(config: &Config, id: &str, timeout: Option<&str>, ui: Ui) -> Resul
     let timeout = timeout.map(duration).transpose()?;
     let store = wire::read(config).await?;
     let task = find::task(config, store.as_ref(), id).await?;
-    let still = follow::exit_of(&load(store.as_ref(), &task).await?) == Exit::Running;
-    if still && !wire::has_owner(config).await {
-        ui.say("nobody works on this store now; next: semel worker");
-    }
+    is_worked_on(config, &load(store.as_ref(), &task).await?, ui).await;
     let silent = Ui { quiet: true, ..ui };
     let watched: Watched = follow::polled(store.as_ref(), &task, timeout, silent).await?;
     follow::report(store.as_ref(), watched, ui).await

@@ -1,4 +1,4 @@
-//! Tables for people: aligned, no frames, colour codes not counted, no cell ever cut.
+//! Tables for people: aligned, no frames, colour codes not counted; a cell that is cut says so.
 
 use console::measure_text_width;
 
@@ -37,6 +37,39 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
+/// Characters that an id keeps in a table, where they tell it from the others.
+const ID: usize = 10;
+
+/// Ids cut to a length at which they are still told apart: commands take the beginning of an id.
+pub(crate) struct ShortIds {
+    length: usize,
+}
+
+impl ShortIds {
+    /// For the ids of one table.
+    pub(crate) fn of<'a>(ids: impl Iterator<Item = &'a str>) -> Self {
+        let mut ids: Vec<&str> = ids.collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let shared = |pair: &[&str]| match pair {
+            [a, b] => a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count(),
+            _ => 0,
+        };
+        let longest = ids.windows(2).map(shared).max().unwrap_or(0);
+        Self { length: ID.max(longest + 1) }
+    }
+
+    /// The beginning of an id.
+    pub(crate) fn cut<'a>(&self, id: &'a str) -> &'a str {
+        id.char_indices().nth(self.length).map_or(id, |(at, _)| id.get(..at).unwrap_or(id))
+    }
+
+    /// An operation's id with the beginning of its task's.
+    pub(crate) fn operation(&self, id: &str) -> String {
+        id.split_once('/').map_or_else(|| id.to_owned(), |(task, rest)| format!("{}/{rest}", self.cut(task)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +87,16 @@ mod tests {
     fn a_cut_is_marked_and_line_breaks_are_gone() {
         assert_eq!(cut("one\ntwo", 20), "one two");
         assert_eq!(cut("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn ids_keep_as_much_as_tells_them_apart() {
+        let ids = ["tsk_aaaaaaaaaa1bc", "tsk_aaaaaaaaaa2bc", "opt_bbbbbbbbbbbbb"];
+        let short = ShortIds::of(ids.into_iter());
+        assert_eq!(ids.map(|id| short.cut(id)), ["tsk_aaaaaaaaaa1", "tsk_aaaaaaaaaa2", "opt_bbbbbbbbbbb"]);
+        assert_eq!(
+            ShortIds::of([ids[0]].into_iter()).operation("tsk_aaaaaaaaaa1bc/act/7@1"),
+            "tsk_aaaaaa/act/7@1"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Moments and spans in words.
 
+use semel_engine::view::clock::length;
 use semel_kernel::time::Millis;
 
 /// RFC 3339 in UTC, to the second.
@@ -14,19 +15,35 @@ pub(crate) fn clock(at: Millis) -> String {
         .map_or_else(|_| at.to_string(), |t| t.strftime("%H:%M:%S%.3f").to_string())
 }
 
-/// `850 ms`, `12 s`, `4 m 10 s`, `3 h 2 m`, `5 d 1 h`.
+/// A length of time in its two largest units.
 pub(crate) fn span(ms: i64) -> String {
-    let s = ms / 1_000;
-    match ms {
-        ..1_000 => format!("{ms} ms"),
-        1_000..60_000 => format!("{s} s"),
-        60_000..3_600_000 => format!("{} m {} s", s / 60, s % 60),
-        3_600_000..86_400_000 => format!("{} h {} m", s / 3_600, s / 60 % 60),
-        _ => format!("{} d {} h", s / 86_400, s / 3_600 % 24),
+    length(ms)
+}
+
+/// How long something lasts, for a cell of a table: `now` or `12 s`.
+pub(crate) fn age(at: Millis, now: Millis) -> String {
+    match now.since(at) {
+        ..1_000 => "now".to_owned(),
+        ms => length(ms),
     }
 }
 
-/// How long ago.
+/// How long ago, for a sentence: `just now` or `12 s ago`.
 pub(crate) fn ago(at: Millis, now: Millis) -> String {
-    span(now.since(at).max(0))
+    match now.since(at) {
+        ..1_000 => "just now".to_owned(),
+        ms => format!("{} ago", length(ms)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_younger_than_a_second_is_now() {
+        let at = |ms| (age(Millis(0), Millis(ms)), ago(Millis(0), Millis(ms)));
+        assert_eq!(at(999), ("now".to_owned(), "just now".to_owned()));
+        assert_eq!(at(12_345), ("12 s".to_owned(), "12 s ago".to_owned()));
+    }
 }

@@ -1,8 +1,8 @@
 //! Who owns the work, with real processes.
 
 use crate::{
-    plans::{KEYED, QUERYABLE, keyed_steps},
-    support::{Worker, at_most_one_each, drain, events, phase, show, submit, tasks, until, world},
+    plans::{BLIND, KEYED, QUERYABLE, keyed_steps},
+    support::{Worker, at_most_one_each, drain, events, phase, run_with, show, submit, tasks, until, world},
 };
 use serde_json::json;
 
@@ -112,4 +112,67 @@ fn s60_twenty_killed_workers_leave_no_slot_behind() {
     assert_eq!(world.sink.effects(), 60);
     at_most_one_each(&world);
     world.verify();
+}
+
+/// The owner is done with its own run and leaves; whoever reads along goes on in its place.
+#[test]
+fn a_run_whose_owner_leaves_takes_the_store_itself() {
+    let world = world("tickets", &keyed_poison());
+    let mut owner = Worker::start(&world, &[]);
+    world.sink.faults(&json!([{"fault": "slow_after:500", "times": 1}]));
+    let reader = world.spawn(&["run", "plan.yaml", "-i", "incident=late", "--json", "--timeout", "60s"]);
+    until("the request is at the desk", || world.sink.posts().len() == 1);
+    owner.kill();
+    let ended = reader.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert_eq!(world.sink.effects(), 1);
+    world.verify();
+}
+
+/// Two shells may come at once; the loser's command reaches the store all the same.
+#[test]
+fn runs_that_race_for_the_store_all_come_to_one_task() {
+    let world = world("tickets", &keyed_poison());
+    let run = ["run", "plan.yaml", "-i", "incident=one", "--json", "--timeout", "60s"];
+    let runs: Vec<_> = (0..8).map(|_| world.spawn(&run)).collect();
+    let codes: Vec<_> = runs.into_iter().map(|mut run| run.wait().unwrap().code()).collect();
+    assert_eq!(codes, [Some(0); 8]);
+    assert_eq!((tasks(&world).len(), world.sink.effects()), (1, 1));
+}
+
+/// A link to the store has no door of its own.
+#[test]
+fn the_owner_is_found_by_any_name_of_its_store() {
+    let world = world("tickets", &keyed_poison());
+    std::os::unix::fs::symlink("semel.db", world.dir.path().join("link.db")).unwrap();
+    let _owner = Worker::start(&world, &[]);
+    let ran = run_with(&world, &["-i", "incident=linked", "--store", "link.db"], None);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert_eq!(world.sink.effects(), 1);
+}
+
+/// The step waits for a tenant's operation that only a person can settle: so does the run, and it says so.
+#[test]
+fn a_run_that_waits_for_another_tasks_review_does_not_wait_for_ever() {
+    let shared = BLIND.replace("effect: blind", "effect: blind\n    scope: tenant\n    within: 7d");
+    let world = world("sms", &shared);
+    world.sink.faults(&json!([{"fault": "reset_after", "times": 1}]));
+    let ran = run_with(&world, &[], None);
+    assert_eq!(ran.code, Some(5), "{}{}", ran.out, ran.err);
+    assert_eq!((ran.json()["phase"].as_str(), world.sink.effects()), (Some("WAITING"), 1));
+    let again = world.run(&["run", "plan.yaml", "--timeout", "60s"], None);
+    assert!(again.err.contains("only a person can settle"), "{}", again.err);
+    assert_eq!(again.code, Some(5), "{}{}", again.out, again.err);
+}
+
+/// An owner that was stopped is silent; nobody waits for it for ever, and nothing is sent beside it.
+#[test]
+fn a_stopped_owner_is_named() {
+    let world = world("tickets", &keyed_poison());
+    let owner = Worker::start(&world, &[]);
+    owner.stop();
+    let ran = run_with(&world, &["-i", "incident=stopped"], None);
+    assert_eq!(ran.code, Some(7), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("SM2007") || ran.err.contains("SM2007"), "{}{}", ran.out, ran.err);
+    assert_eq!(world.sink.posts().len(), 0);
 }

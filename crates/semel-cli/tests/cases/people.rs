@@ -18,8 +18,10 @@ fn s29_s30_two_answers_to_one_review_and_one_wins() {
     let task = submit(&world, &[]);
     until("ten reviews are open", || reviews(&world).len() == 10);
     for id in reviews(&world) {
-        let yes = world.spawn(&["review", "decide", &id, "--happened", "--ref", "sms-1"]);
-        let no = world.spawn(&["review", "decide", &id, "--write-off"]);
+        let page = page(&world, &id);
+        let head = ["review", "decide", &id, "--reason", "asked around", "--page", &page];
+        let yes = world.spawn(&[&head[..], &["--happened", "--ref", "sms-1"]].concat());
+        let no = world.spawn(&[&head[..], &["--write-off"]].concat());
         let mut codes = [yes, no].map(|mut child| child.wait().unwrap().code());
         codes.sort_unstable();
         assert_eq!(codes, [Some(0), Some(6)], "one decision is taken, the other is told");
@@ -28,6 +30,10 @@ fn s29_s30_two_answers_to_one_review_and_one_wins() {
     assert_eq!(count_of(&world, "ReviewDecided"), 10);
     assert_eq!((world.sink.effects(), world.sink.posts().len()), (10, 10));
     world.verify();
+}
+
+fn page(world: &crate::world::World, review: &str) -> String {
+    world.run(&["review", "show", review, "--json"], None).json()["review"]["page"].to_string()
 }
 
 fn reviews(world: &crate::world::World) -> Vec<String> {
@@ -56,7 +62,8 @@ fn s66_going_on_with_the_third_step_leaves_the_first_two_alone() {
     until("the third step needs a person", || phase(&world, &task) == "NEEDS_REVIEW");
     let desk = Desk::at(&closed.to_string(), |_| Answer::Json(201, "{}".to_owned()));
     let review = reviews(&world).remove(0);
-    let go_on = ["review", "decide", &review, "--go-on", "--reason", "the device is back"];
+    let page = page(&world, &review);
+    let go_on = ["review", "decide", &review, "--go-on", "--reason", "the device is back", "--page", &page];
     let both = [world.spawn(&go_on), world.spawn(&go_on)];
     let mut codes = both.map(|mut child| child.wait().unwrap().code());
     codes.sort_unstable();

@@ -73,6 +73,12 @@ impl Worker {
         drop(self.0.wait());
     }
 
+    /// SIGSTOP: it lives and says nothing.
+    pub(crate) fn stop(&self) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    }
+
     /// SIGTERM, and its exit code.
     pub(crate) fn term(&mut self) -> Option<i32> {
         let pid = rustix::process::Pid::from_child(&self.0);

@@ -42,7 +42,7 @@ impl Bench {
         std::fs::write(path, text).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_semel"));
         command.args(args).current_dir(self.dir.path()).env_clear();
         command.env("USER", "ann").env("NO_COLOR", "1").stdin(Stdio::null());

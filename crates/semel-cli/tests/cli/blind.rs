@@ -47,12 +47,34 @@ fn the_pages_about_an_unknown_outcome() {
     insta::assert_snapshot!("unknown_ps_counts", shown_json(&counts));
 }
 
+/// The page version, as programs read it.
+fn page(bench: &Bench) -> String {
+    bench.expect(0, &["review", "show", "rev", "--json"]).json()["review"]["page"].to_string()
+}
+
+#[test]
+fn an_answer_needs_its_page_and_a_reason() {
+    let (bench, _sink) = lost();
+    let page = page(&bench);
+    for answer in ["--did-not", "--write-off", "--skip", "--abort"] {
+        let ran = bench.expect(2, &["review", "decide", "rev", answer, "--page", &page]);
+        assert!(ran.talk.contains("--reason"), "{answer}: {}", ran.talk);
+        let ran = bench.expect(2, &["review", "decide", "rev", answer, "--reason", "x"]);
+        assert!(ran.talk.contains("--page"), "{answer}: {}", ran.talk);
+    }
+}
+
 #[test]
 fn it_did_not_is_refused_while_a_request_may_be_on_its_way() {
     let (bench, sink) = lost();
-    let ran = bench.expect(4, &["op", "settle", "act", "--absent"]);
+    let reason = ["--reason", "not in the outbox"];
+    let unread = bench.expect(2, &[&["op", "settle", "act", "--absent"][..], &reason].concat());
+    assert!(unread.talk.contains("--page"), "{}", unread.talk);
+    let read = page(&bench);
+    let page = ["--page", &read];
+    let ran = bench.expect(4, &[&["op", "settle", "act", "--absent"][..], &reason, &page].concat());
     insta::assert_snapshot!("too_early", shown(&ran.talk));
-    bench.expect(4, &["review", "decide", "rev", "--did-not"]);
+    bench.expect(4, &[&["review", "decide", "rev", "--did-not"][..], &reason, &page].concat());
     bench.expect(5, &["op", "list", "--unknown"]);
     assert_eq!(sink.effects(), 1);
 }
@@ -60,10 +82,11 @@ fn it_did_not_is_refused_while_a_request_may_be_on_its_way() {
 #[test]
 fn a_fact_with_the_right_page_settles_it_and_one_from_an_old_page_does_not() {
     let (bench, _sink) = lost();
-    let page = bench.expect(0, &["review", "show", "rev", "--json"]).json()["review"]["page"].to_string();
-    let old = bench.expect(6, &["review", "decide", "rev", "--happened", "--ref", "m-1", "--page", "1"]);
+    let page = page(&bench);
+    let fact = ["review", "decide", "rev", "--happened", "--ref", "m-1", "--reason", "seen", "--page"];
+    let old = bench.expect(6, &[&fact[..], &["1"]].concat());
     assert!(old.talk.contains("SM1003"), "{}", old.talk);
-    let args = ["review", "decide", "rev", "--happened", "--ref", "m-1", "--page", &page];
+    let args = [&fact[..], &[page.as_str()]].concat();
     let ran = bench.expect(0, &args);
     insta::assert_snapshot!("decided", format!("{}\n---\n{}", shown(&ran.out), shown(&ran.talk)));
     assert!(bench.expect(6, &args).talk.contains("SM1002"));
@@ -74,8 +97,15 @@ fn a_fact_with_the_right_page_settles_it_and_one_from_an_old_page_does_not() {
 #[test]
 fn a_write_off_ends_the_task_and_stays_named() {
     let (bench, _sink) = lost();
-    bench.expect(0, &["review", "decide", "rev", "--write-off", "--reason", "nobody knows"]);
-    bench.expect(0, &["op", "list", "--unknown"]);
+    let page = page(&bench);
+    bench.expect(0, &["review", "decide", "rev", "--write-off", "--reason", "nobody knows", "--page", &page]);
+    let listed = bench.expect(0, &["op", "list", "--unknown"]);
+    assert!(listed.talk.contains("1 written off (--all shows them)"), "{}", listed.talk);
+    assert!(bench.expect(0, &["op", "list", "--unknown", "--all"]).out.contains("(written off)"));
+    let waited = bench.expect(5, &["task", "wait", "tsk"]);
+    assert!(waited.out.contains("COMPLETED, 1 written off"), "an end that is no success: {waited:?}");
+    assert!(bench.expect(0, &["task", "list"]).out.contains("COMPLETED, 1 written off"));
+    assert_eq!(bench.expect(5, &["run", "plan.yaml", "-i", "order=+491", "--json"]).json()["exit"], 5);
     let json = bench.expect(0, &["task", "show", "tsk", "--json"]).json();
     assert_eq!(json["written_off"], serde_json::json!(["act"]));
     assert_eq!(json["operations"][0]["status"], "unknown");

@@ -44,6 +44,7 @@ fn what_cannot_be_understood_is_usage() {
     bench.expect(2, &["nonsense"]);
     bench.expect(2, &["review", "decide", "rev_1"]);
     bench.expect(2, &["op", "settle", "x", "--happened"]);
+    bench.expect(2, &["op", "settle", "x", "--absent"]);
 }
 
 #[test]

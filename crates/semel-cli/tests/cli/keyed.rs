@@ -10,7 +10,7 @@ fn desk() -> (Bench, Sink) {
     let bench = Bench::new();
     let sink = bench.sink("payments");
     bench.plan(&format!(
-        "tool: desk\neffect: keyed\ndedupe: atomic\nkey: [order]\nkey_window: 24h\nretry: {{ max: 3, wait: 10ms, cap: 10ms }}\n\
+        "tool: desk\neffect: keyed\ndedupe: atomic\nkey: [order]\nkey_window: 24h\nsend_key_as: {{ header: Idempotency-Key }}\nretry: {{ max: 3, wait: 10ms, cap: 10ms }}\n\
          http: {{ method: POST, url: \"{}\", send: {{ order: \"${{{{ args.order }}}}\", amount: 5 }} }}\n",
         sink.url("/charges")
     ));
@@ -24,6 +24,7 @@ fn a_run_completes_and_a_second_one_attaches() {
     insta::assert_snapshot!("run", format!("{}\n---\n{}", shown(&ran.out), shown(&ran.talk)));
     let again = bench.expect(0, &["run", "plan.yaml", "-i", "order=7"]);
     assert!(again.talk.contains("ATTACHED"), "{}", again.talk);
+    assert!(again.talk.contains("earlier events (semel task timeline"), "{}", again.talk);
     assert_eq!(sink.effects(), 1);
     bench.expect(0, &["run", "plan.yaml", "-i", "order=7", "--new-intent"]);
     assert_eq!(sink.effects(), 2);

@@ -1,11 +1,12 @@
 //! Plan files without a store: lint, show, diff, hash, graph, schema, tools, init.
 
 use crate::{
-    bench::Bench,
+    bench::{Bench, repository},
     shown::{shown, shown_json},
 };
 
 const CONTRACT: &str = "tool: desk\neffect: keyed\nkey: [order]\nkey_window: 24h\n\
+                        send_key_as: { header: Idempotency-Key }\n\
                         http: { method: POST, url: \"http://127.0.0.1:9/charges\" }\n";
 
 const FAULTY: &str = "semel: 1
@@ -27,6 +28,9 @@ fn lint_tells_all_faults_at_once_with_their_places() {
     insta::assert_snapshot!("lint_faults", ran.out);
     let json = bench.expect(2, &["plan", "lint", "bad.yaml", "--json"]).json();
     assert_eq!((json["errors"].as_u64(), json["warnings"].as_u64()), (Some(6), Some(1)));
+    let missing = bench.expect(2, &["plan", "lint", "nowhere.yaml"]);
+    assert!(missing.out.starts_with("nowhere.yaml: error[SM4001]"), "{}", missing.out);
+    assert!(missing.out.contains("no such file") && !missing.out.contains("sent"), "{}", missing.out);
     assert!(json["problems"].as_array().unwrap().iter().all(|p| p["line"].as_u64().is_some_and(|l| l > 0)));
 }
 
@@ -98,5 +102,125 @@ fn init_writes_files_that_lint_clean_and_never_over_others() {
         bench.expect(0, &args);
         bench.write("work/plan.yaml", "mine");
         assert!(bench.expect(2, &args).talk.contains("SM1018"));
+    }
+}
+
+#[test]
+fn what_init_writes_shares_an_effect_between_runs_and_refuses_another_amount() {
+    for class in ["keyed", "queryable"] {
+        let bench = Bench::new();
+        let sink = bench.sink("payments");
+        let ran = bench.expect(0, &["init", "--effect", class, "--url", &sink.url("/charges")]);
+        assert!(ran.talk.starts_with("next: semel plan lint plan.yaml"), "{ran:?}");
+        let contract = std::fs::read_to_string(bench.path("contracts/tool.yaml")).unwrap();
+        bench.write("contracts/tool.yaml", &contract.replace("send: { reference:", "send: { order:"));
+        let run = |exit, inputs: &[&str]| {
+            let words = ["run", "plan.yaml", "-i", "reference=o-1"].into_iter();
+            let inputs = inputs.iter().flat_map(|input| ["-i", input]);
+            bench.expect(exit, &words.chain(inputs).collect::<Vec<_>>())
+        };
+        run(0, &["amount=100"]);
+        run(0, &["amount=100", "note=another wording"]);
+        assert_eq!(sink.effects(), 1, "{class}: one key, one effect");
+        let other = run(6, &["amount=250"]);
+        assert!(format!("{}{}", other.out, other.talk).contains("another amount"), "{class}: {other:?}");
+        assert_eq!(sink.effects(), 1, "{class}");
+    }
+}
+
+#[test]
+fn the_look_up_that_init_writes_counts_only_our_reference() {
+    use semel_kernel::{json::Json, outcome::Finding};
+    use semel_plan::{contract::Seen, plan::PlanDoc};
+    use semel_ports::connector::{Answer, Report, Transport};
+    let bench = Bench::new();
+    bench.expect(0, &["init", "--effect", "queryable"]);
+    let wrapped = std::fs::read_to_string(bench.path("contracts/tool.yaml")).unwrap();
+    let find = |body: &str| {
+        let plan = PlanDoc::read(&bench.path("plan.yaml")).expect("it is sound");
+        assert_eq!(plan.warnings, []);
+        let args = Json::parse(r#"{"reference":"o-1"}"#).expect("JSON");
+        let seen = Seen { args: &args, key: "k", operation: "o", task: "t", handle: None };
+        let headers = [("content-type".to_owned(), "application/json".to_owned())].into();
+        let answer = Answer { status: 200, headers, body: body.as_bytes().to_vec(), truncated: false };
+        let report = Report::new(Transport::Answered(answer), 1, 0);
+        plan.contracts.values().next().expect("a contract").finding(&report, &seen).0
+    };
+    let said = |body: &str| match find(body) {
+        Finding::Applied { .. } => "applied",
+        Finding::Absent => "absent",
+        Finding::Many { .. } => "many",
+        Finding::Pending { .. } => "pending",
+        Finding::Unclear { .. } => "unclear",
+    };
+    let cases = [
+        (r#"[{"reference":"o-1"}]"#, "applied"),
+        (r#"[{"reference":"o-2"},{"reference":"o-1"}]"#, "applied"),
+        (r#"[{"reference":"o-2"}]"#, "absent"),
+        ("[]", "absent"),
+        (r#"[{"reference":"o-1"},{"reference":"o-1"}]"#, "many"),
+        (r#"[{"id":1}]"#, "unclear"),
+        ("7", "unclear"),
+    ];
+    for (list, expected) in cases {
+        assert_eq!(said(list), expected, "{list}");
+    }
+    for body in ["{}", r#"{"error":"no"}"#, "", r#""ok""#] {
+        assert_eq!(said(body), "unclear", "{body}");
+    }
+    // The commented rules for a wrapped list mean the same.
+    let lines = wrapped.lines().filter(|l| !RULES.iter().any(|r| l.starts_with(&format!("  {r}"))));
+    let lines = lines.map(|l| {
+        RULES
+            .iter()
+            .find(|r| l.starts_with(&format!("  # {r}")))
+            .map_or(l.to_owned(), |_| l.replacen("# ", "", 1))
+    });
+    bench.write("contracts/tool.yaml", &lines.collect::<Vec<_>>().join("\n"));
+    for (list, expected) in cases {
+        assert_eq!(said(&format!("{{\"items\":{list}}}")), expected, "{list}");
+    }
+    assert_eq!(said("[]"), "unclear");
+}
+
+const RULES: [&str; 4] = ["applied:", "absent:", "many:", "result:"];
+
+/// Names of members that a schema gives a meaning to.
+fn keys(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        found.extend(properties.keys().cloned());
+    }
+    let inner = schema.as_object().into_iter().flat_map(|map| map.values());
+    inner.chain(schema.as_array().into_iter().flatten()).for_each(|part| keys(part, found));
+}
+
+#[test]
+fn the_reference_page_names_every_key_of_the_schemas() {
+    let page = std::fs::read_to_string(repository().join("docs/contracts.md")).unwrap();
+    let words: Vec<&str> = page.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut found = std::collections::BTreeSet::new();
+    let bench = Bench::new();
+    for kind in ["plan", "contract"] {
+        keys(&bench.expect(0, &["plan", "schema", kind]).json(), &mut found);
+    }
+    assert!(found.len() > 60, "{found:?}");
+    let missing: Vec<_> = found.iter().filter(|key| !words.contains(&key.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn editors_explain_the_keys_that_decide() {
+    let bench = Bench::new();
+    let schema = bench.expect(0, &["plan", "schema", "contract"]).json();
+    let properties = schema["$defs"]["inline"]["properties"].as_object().unwrap();
+    for (key, about) in properties {
+        let described = about["description"].is_string() || matches!(key.as_str(), "http" | "fence");
+        assert!(described, "{key}");
+    }
+    bench.expect(0, &["init"]);
+    for (file, schema) in [("plan.yaml", ".semel/plan"), ("contracts/tool.yaml", "../.semel/contract")] {
+        let first = format!("# yaml-language-server: $schema={schema}.schema.json\n");
+        assert!(std::fs::read_to_string(bench.path(file)).unwrap().starts_with(&first), "{file}");
+        assert!(bench.path(file).parent().unwrap().join(format!("{schema}.schema.json")).exists(), "{file}");
     }
 }

@@ -24,6 +24,45 @@ fn without_a_store_every_reader_says_so_and_how_to_get_one() {
 }
 
 #[test]
+fn what_is_no_store_is_left_alone_and_said_to_be_none() {
+    let bench = Bench::new();
+    bench.write("notes.txt", "buy milk, bread and butter\n");
+    bench.write("plan.yaml", REST);
+    for args in [&["ps", "--store"][..], &["run", "plan.yaml", "--store"]] {
+        let ran = bench.expect(7, &[args, &["notes.txt"]].concat());
+        assert!(ran.talk.contains("not a Semel store"), "{}", ran.talk);
+        let ran = bench.expect(7, &[args, &["."]].concat());
+        assert!(ran.talk.contains("is a folder"), "{}", ran.talk);
+    }
+    let left: Vec<_> = std::fs::read_dir(bench.path("")).unwrap().collect();
+    assert_eq!(left.len(), 2, "nothing is put beside it: {left:?}");
+}
+
+#[test]
+fn what_cannot_be_printed_spoils_the_exit() {
+    let bench = Bench::new();
+    bench.expect(0, &["db", "create"]);
+    let mut full = bench.command(&["config", "show"]);
+    full.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let ended = full.output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(String::from_utf8(ended.stderr).unwrap().contains("SM1011"));
+}
+
+#[test]
+fn where_nobody_works_every_page_says_so() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", &REST.replace("1ms", "1h"));
+    bench.expect(0, &["run", "plan.yaml", "--detach"]);
+    for args in [&["ps"][..], &["why", "tsk"], &["task", "show", "tsk"]] {
+        let ran = bench.expect(0, args);
+        assert!(ran.talk.contains("nobody works on this store now; next: semel worker"), "{args:?}: {ran:?}");
+    }
+    assert!(bench.expect(0, &["doctor"]).out.contains("nobody works on 1 open task"));
+    assert_eq!(bench.expect(0, &["ps", "--json"]).json()["worked_on"], false);
+}
+
+#[test]
 fn a_store_is_made_once() {
     let bench = Bench::new();
     bench.expect(0, &["db", "create"]);

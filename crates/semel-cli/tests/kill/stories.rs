@@ -228,17 +228,21 @@ fn a_person_settles_a_blind_unknown() {
     assert_eq!(world.run(&RUN, None).code, Some(5));
     let reviews = world.run(&["review", "list", "--json"], None);
     let id = reviews.out.split('"').find(|t| t.starts_with("rev_")).unwrap().to_owned();
-    let too_early = world.run(&["review", "decide", &id, "--did-not"], None);
+    let page = world.run(&["review", "show", &id, "--json"], None).json()["review"]["page"].to_string();
+    let decide = |answer: &[&str], page: &str| {
+        let head = ["review", "decide", &id, "--reason", "seen", "--page", page];
+        world.run(&[&head[..], answer].concat(), None)
+    };
+    let too_early = decide(&["--did-not"], &page);
     assert_eq!(too_early.code, Some(4), "{}{}", too_early.out, too_early.err);
-    let stale = world.run(&["review", "decide", &id, "--happened", "--ref", "sms-77", "--page", "1"], None);
+    let stale = decide(&["--happened", "--ref", "sms-77"], "1");
     assert_eq!(stale.code, Some(6), "{}{}", stale.out, stale.err);
-    let decided =
-        world.run(&["review", "decide", &id, "--happened", "--ref", "sms-77", "--reason", "seen"], None);
+    let decided = decide(&["--happened", "--ref", "sms-77"], &page);
     assert_eq!(decided.code, Some(0), "{}{}", decided.out, decided.err);
     let ran = world.run(&RUN, None);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("sms-77"), "{}", ran.out);
-    let twice = world.run(&["review", "decide", &id, "--happened", "--ref", "other"], None);
+    let twice = decide(&["--happened", "--ref", "other"], &page);
     assert_eq!(twice.code, Some(6), "{}{}", twice.out, twice.err);
     assert_eq!(world.sink.posts().len(), 1);
 }

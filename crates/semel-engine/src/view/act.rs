@@ -187,6 +187,24 @@ pub(crate) fn clean(text: &str) -> String {
     joined.trim_end_matches(['.', ' ']).to_owned()
 }
 
+/// At most so many characters; a cut is marked.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let mut chars = text.chars();
+    let kept: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() { format!("{kept}…") } else { kept }
+}
+
+/// A person's reason in parentheses, with the blank before it; nothing where none was given.
+pub(crate) fn reason(text: &str) -> String {
+    let text = clean(text);
+    if text.is_empty() { text } else { format!(" ({text})") }
+}
+
+/// `1 step`, `2 steps`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
 /// The settled moment, as people read it.
 pub(crate) fn settled(op: &Operation, terms: &Terms, now: Now) -> String {
     when(op.settled_at(terms, now), now)

@@ -10,6 +10,10 @@ const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
+/// From here on milliseconds are noise.
+const FAR_AHEAD_MS: i64 = 10 * SECOND_MS;
+const FAR_BACK_MS: i64 = -FAR_AHEAD_MS;
+
 /// The first and the last moment that RFC 3339 can write, in milliseconds since 1970.
 const FIRST_MS: i64 = -62_167_219_200_000;
 const LAST_MS: i64 = 253_402_300_799_999;
@@ -70,8 +74,8 @@ fn pair(ms: i64, great: (i64, &str), small: (i64, &str)) -> String {
 pub fn relative(at: Millis, now: Now) -> String {
     let ahead = at.since(now.at);
     match ahead {
-        0 => "now".to_owned(),
-        1.. => format!("in {}", length(ahead)),
+        -999..SECOND_MS => "now".to_owned(),
+        SECOND_MS.. => format!("in {}", length(ahead)),
         _ => format!("{} ago", length(ahead)),
     }
 }
@@ -82,7 +86,19 @@ pub fn when(at: Millis, now: Now) -> String {
     if at.0 > LAST_MS || at.0 < FIRST_MS {
         return utc(at);
     }
-    format!("{} ({})", utc(at), relative(at, now))
+    format!("{} ({})", utc(rounded(at, now)), relative(at, now))
+}
+
+/// Far moments are told to the second: the past ones down, and the coming ones up, so that nothing is said to be
+/// possible before it is.
+const fn rounded(at: Millis, now: Now) -> Millis {
+    let (ahead, rest) = (at.since(now.at), at.0.rem_euclid(SECOND_MS));
+    match ahead {
+        _ if rest == 0 => at,
+        ..=FAR_BACK_MS => at.plus(-rest),
+        FAR_AHEAD_MS.. => at.plus(SECOND_MS - rest),
+        _ => at,
+    }
 }
 
 #[cfg(test)]
@@ -124,5 +140,14 @@ mod tests {
         }
         assert_eq!(relative(Millis(5_000), Now::steady(Millis(17_000))), "12 s ago");
         assert_eq!(relative(Millis(17_000), Now::steady(Millis(5_000))), "in 12 s");
+        assert_eq!(relative(Millis(5_999), Now::steady(Millis(5_000))), "now");
+    }
+
+    #[test]
+    fn far_moments_have_no_milliseconds_and_a_coming_one_is_not_told_too_early() {
+        let now = Now::steady(Millis(60_000));
+        assert_eq!(when(Millis(61_250), now), "1970-01-01T00:01:01.250Z (in 1 s)");
+        assert_eq!(when(Millis(80_250), now), "1970-01-01T00:01:21Z (in 20 s)");
+        assert_eq!(when(Millis(40_250), now), "1970-01-01T00:00:40Z (19 s ago)");
     }
 }

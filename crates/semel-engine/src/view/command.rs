@@ -4,7 +4,8 @@
 
 use semel_kernel::{
     id::{OperationId, ReviewId, TaskId},
-    review::Decision,
+    review::{Decision, Review},
+    task::Task,
 };
 
 use super::clock;
@@ -43,29 +44,32 @@ pub(crate) fn op(verb: &str, id: &OperationId) -> String {
 }
 
 pub(crate) fn settle_happened(id: &OperationId) -> String {
-    format!("{} --happened --ref REFERENCE", op("settle", id))
+    format!("{} --happened --ref REFERENCE --reason REASON", op("settle", id))
 }
 
 pub(crate) fn settle_did_not(id: &OperationId) -> String {
-    format!("{} --did-not", op("settle", id))
+    format!("{} --did-not --reason REASON", op("settle", id))
 }
 
 pub(crate) fn review(verb: &str, id: &ReviewId) -> String {
     format!("semel review {verb} {id}")
 }
 
-pub(crate) fn decide(id: &ReviewId, decision: &Decision) -> String {
+/// The whole answer, with the version of the page that it is read from; what moves the record wants a reason.
+pub(crate) fn decide(task: &Task, asked: &Review, decision: &Decision) -> String {
     let flags = match decision {
-        Decision::ItHappened { reference, .. } => format!("--happened --ref {}", quoted(reference)),
-        Decision::ItDidNot => "--did-not".to_owned(),
+        Decision::ItHappened { reference, .. } => {
+            format!("--happened --ref {} --reason REASON", quoted(reference))
+        }
+        Decision::ItDidNot => "--did-not --reason REASON".to_owned(),
         Decision::AskAgain => "--ask-again".to_owned(),
         Decision::WaitUntil { at } => format!("--wait-until {}", clock::utc(*at)),
-        Decision::Skip => "--skip".to_owned(),
-        Decision::WriteOff => "--write-off".to_owned(),
-        Decision::Abort => "--abort".to_owned(),
+        Decision::Skip => "--skip --reason REASON".to_owned(),
+        Decision::WriteOff => "--write-off --reason REASON".to_owned(),
+        Decision::Abort => "--abort --reason REASON".to_owned(),
         Decision::GoOn => "--go-on".to_owned(),
     };
-    format!("{} {flags}", review("decide", id))
+    format!("{} {flags} --page {}", review("decide", &asked.id), task.page(asked))
 }
 
 #[cfg(test)]

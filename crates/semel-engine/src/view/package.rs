@@ -126,7 +126,8 @@ pub struct Clocks {
     pub settled_at: Option<Millis>,
     /// When the target forgets the key, less the safety margin.
     pub key_window_ends_at: Option<Millis>,
-    /// The last moment at which a further attempt under this key may be sent.
+    /// The last moment at which a further attempt under this key may be sent; `None` as well where no answer to the
+    /// review leads to one.
     pub resend_until: Option<Millis>,
     /// When the earlier attempts are dead on our side.
     pub attempts_dead_at: Option<Millis>,
@@ -183,7 +184,7 @@ impl Package {
             unknown: effects::unknown(task),
             absent: effects::absent(task),
             tried: tried::of(history, op.map(|o| &o.planned.id)),
-            clocks: clocks(task, op, now),
+            clocks: clocks(task, op, &review.cause, now),
             advice: advice::of(task, review, now),
             choices: choices::choices(task, review, now),
             commands: commands(task, op),
@@ -238,7 +239,24 @@ fn checkpoint(task: &Task) -> Checkpoint {
     }
 }
 
-fn clocks(task: &Task, op: Option<&Operation>, now: Now) -> Clocks {
+/// No answer to such a review leads to a further send under the key.
+const fn ends_sending(cause: &ReviewCause) -> bool {
+    match cause {
+        ReviewCause::KeyWindowOver | ReviewCause::AttemptsExhausted | ReviewCause::CancelledWhileUnknown => {
+            true
+        }
+        ReviewCause::Blind
+        | ReviewCause::ProbesExhausted
+        | ReviewCause::Contradiction
+        | ReviewCause::Budget { .. }
+        | ReviewCause::Offline
+        | ReviewCause::NoProgress { .. }
+        | ReviewCause::VersionMissing { .. }
+        | ReviewCause::Compensate => false,
+    }
+}
+
+fn clocks(task: &Task, op: Option<&Operation>, cause: &ReviewCause, now: Now) -> Clocks {
     let deadline_at = task.plan.budget.deadline_ms.map(|ms| task.created_at.plus(ms));
     let Some((op, terms)) = op.and_then(|op| task.terms(&op.planned).map(|t| (op, t))) else {
         return Clocks { deadline_at, ..Clocks::default() };
@@ -247,7 +265,7 @@ fn clocks(task: &Task, op: Option<&Operation>, now: Now) -> Clocks {
     Clocks {
         settled_at: Some(op.settled_at(terms, now)),
         key_window_ends_at: window.and_then(|ms| op.key_used_since().map(|since| since.plus(ms))),
-        resend_until: op.resend_until(terms, now),
+        resend_until: op.resend_until(terms, now).filter(|_| !ends_sending(cause)),
         attempts_dead_at: op.dead_at(),
         approval_expires_at: None,
         deadline_at,

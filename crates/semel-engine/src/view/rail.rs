@@ -15,7 +15,7 @@ use semel_kernel::{
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What is known of a station.
+/// What is known of a station. Signs carry it, words say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -35,6 +35,16 @@ impl Mark {
             Self::Proven => '●',
             Self::ProvenNot => '✕',
             Self::Open => '▨',
+        }
+    }
+
+    /// The word that says it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::ProvenNot => "proven not",
+            Self::Open => "open",
         }
     }
 }
@@ -202,6 +212,14 @@ impl Rail {
         self.marks.iter().skip(REACHED).take(HEARD).map(|m| m.sign()).collect()
     }
 
+    /// The same as [`Rail::why`], with neighbours of one mark and one rule put together.
+    #[must_use]
+    pub fn reaches(&self) -> Vec<Reach> {
+        let stations = self.why();
+        let groups = stations.chunk_by(|a, b| a.mark == b.mark && a.rule == b.rule);
+        groups.filter_map(reach).collect()
+    }
+
     /// Every station with the rule that derived its mark.
     #[must_use]
     pub fn why(&self) -> [Station; 9] {
@@ -210,6 +228,26 @@ impl Rail {
             let mark = self.marks.get(at).copied().unwrap_or(Mark::Open);
             Station { station, name, mark, rule: self.rules.get(at).copied().unwrap_or_default() }
         })
+    }
+}
+
+/// Neighbouring stations that share a mark and the rule which derived it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// `L0`, `①–⑦`.
+    pub stations: String,
+    /// What happens there; of several, at the first and at the last.
+    pub name: String,
+    /// What is known of them.
+    pub mark: Mark,
+    /// By which rule.
+    pub rule: &'static str,
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stations, name, mark, rule } = self;
+        write!(f, "{} {stations:<3} {}: {rule} ({name})", mark.sign(), mark.word())
     }
 }
 
@@ -230,6 +268,19 @@ impl Serialize for Rail {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Form { full: self.full(), strip: self.strip(), stations: self.why() }.serialize(serializer)
     }
+}
+
+fn reach(group: &[Station]) -> Option<Reach> {
+    let (first, last) = (group.first()?, group.last()?);
+    let pair = |a: &str, b: &str, between: &str| {
+        if group.len() == 1 { a.to_owned() } else { format!("{a}{between}{b}") }
+    };
+    Some(Reach {
+        stations: pair(first.station, last.station, "–"),
+        name: pair(first.name, last.name, " … "),
+        mark: first.mark,
+        rule: first.rule,
+    })
 }
 
 /// Proven by any, proven not by all: a refusal of the second attempt says nothing about the first.
@@ -254,7 +305,9 @@ fn merged(attempts: &[Rail]) -> Rail {
 fn of_attempt(op: &Operation, attempt: &Attempt) -> Rail {
     let mut rail = Rail::open();
     match &attempt.state {
-        AttemptState::Open => rail.set(REACHED..=HEARD, Mark::Open, "the attempt is under way"),
+        AttemptState::Open => {
+            rail.set(REACHED..=HEARD, Mark::Open, "no answer to the attempt is recorded yet")
+        }
         AttemptState::Applied => applied(&mut rail, op, attempt),
         AttemptState::Pending { .. } => {
             let rule = "the target answered that it works on it";
@@ -309,7 +362,7 @@ fn refused(rail: &mut Rail, op: &Operation, attempt: &Attempt) {
 fn unknown(rail: &mut Rail, cause: &UnknownCause) {
     match cause {
         UnknownCause::Timeout | UnknownCause::Lost | UnknownCause::Deadline => {
-            rail.set(HEARD..=HEARD, Mark::ProvenNot, "its owner lived and heard no answer");
+            rail.set(HEARD..=HEARD, Mark::ProvenNot, "the worker lived and heard no answer");
         }
         UnknownCause::Garbled | UnknownCause::Undeclared | UnknownCause::NotASuccess => {
             let rule = "the target answered, but its answer does not say whether it is applied";
@@ -317,7 +370,7 @@ fn unknown(rail: &mut Rail, cause: &UnknownCause) {
             rail.set(SENT..=HEARD, Mark::Proven, rule);
         }
         UnknownCause::OwnerGone => {
-            let rule = "its owner is gone, and may have heard an answer and died before recording it";
+            let rule = "the worker died before it recorded an answer";
             rail.set(REACHED..=HEARD, Mark::Open, rule);
         }
         UnknownCause::Body => {

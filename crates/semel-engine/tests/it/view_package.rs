@@ -46,7 +46,7 @@ fn confirmed_effects_carry_the_targets_ids() {
     assert_eq!(ids["id"], "ch_1");
     assert_eq!(ids["href"], "https://pay.example/charges/1", "a link loses its query");
     assert!(shown.unknown.is_empty());
-    assert_eq!(shown.choices.iter().map(|c| c.answer).collect::<Vec<_>>(), ["go on", "wait until", "abort"]);
+    assert_eq!(shown.choices.iter().map(|c| c.answer).collect::<Vec<_>>(), ["go on", "abort", "wait until"]);
 }
 
 #[test]

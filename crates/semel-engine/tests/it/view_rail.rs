@@ -103,7 +103,10 @@ fn a_strip_is_the_seven_points_and_every_station_names_its_rule() {
     assert_eq!(rail.marks[0], Mark::Proven);
     let rules = rail.why();
     assert!(rules.iter().all(|station| !station.rule.is_empty()));
-    assert_eq!(rules[7].rule, "its owner lived and heard no answer");
+    assert_eq!(rules[7].rule, "the worker lived and heard no answer");
+    let reaches: Vec<String> = rail.reaches().iter().map(ToString::to_string).collect();
+    assert_eq!(reaches.len(), 4, "neighbours of one rule stand together: {reaches:?}");
+    assert!(reaches[1].starts_with("▨ ①–⑥ open: "), "{}", reaches[1]);
     let json = serde_json::to_value(rail).unwrap();
     assert_eq!(json["stations"][7]["mark"], "proven_not");
     assert_eq!(json["strip"], "▨▨▨▨▨▨✕");

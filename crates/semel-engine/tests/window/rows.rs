@@ -191,7 +191,8 @@ async fn key_in_use_is_pending_and_the_key_is_repeated() {
     let plan = plan.replace("wait: 50ms", "wait: 600ms, jitter: none");
     let task = world.run(&plan, NEVER).await;
     assert_eq!(unknown(&task), Some(UnknownCause::Timeout));
-    let pending = op(&task).attempts.iter().filter(|a| matches!(a.state, AttemptState::Pending { .. })).count();
+    let pending =
+        op(&task).attempts.iter().filter(|a| matches!(a.state, AttemptState::Pending { .. })).count();
     assert!(pending > 0, "{:?}", op(&task).attempts);
     assert_eq!((op(&task).judge(), world.effects().await), (Judgement::Applied, 1));
 }

@@ -295,6 +295,13 @@ fn an_owner_has_until_its_requests_are_dead() {
     story.begin("a");
     let dead = story.op("a").dead_at().unwrap();
     assert_eq!(progress_until(&story.task, story.now), dead.plus(CLOCK + 1_000));
+    let told = Outcome::Contradiction { cause: "other parameters".into() };
+    story.receipt("a", None, told);
+    assert_eq!(
+        progress_until(&story.task, story.now),
+        dead.plus(CLOCK + 1_000),
+        "the answer is still awaited"
+    );
     story.answer("a", 1, applied());
     assert_eq!(progress_until(&story.task, story.now), Millis(T0 + PROGRESS_MS));
 }

@@ -3,12 +3,13 @@
 
 use proptest::prelude::*;
 use semel_kernel::decide::decide;
-use semel_kernel::event::Event;
+use semel_kernel::event::{Event, Why};
 use semel_kernel::fold::fold;
 use semel_kernel::input::{Ctx, Input, Resolution};
 use semel_kernel::json::Json;
+use semel_kernel::limit::PRECHECK_FRESH_MS;
 use semel_kernel::oblige::{Obligation, wakes_at};
-use semel_kernel::operation::{AttemptState, Operation};
+use semel_kernel::operation::{AttemptState, Judgement, Operation};
 use semel_kernel::outcome::{Finding, Outcome, Source, Stored};
 use semel_kernel::plan::{Plan, StepKind};
 use semel_kernel::reject::Reject;
@@ -92,11 +93,12 @@ impl World {
             Deed::Owed(n, outcome, finding) => self.owed(n, outcome, finding),
             Deed::Claim => self.claim(),
             Deed::Answer(n, attempt, outcome) => self.op(n).map_or(Ok(()), |op| {
+                let late_ms = [0, 10_000, 90_000][attempt % 3];
                 let Some(attempt) = op.attempts.get(attempt % op.attempts.len().max(1)) else {
                     return Ok(());
                 };
                 let (op, attempt) = (op.planned.id.clone(), attempt.n);
-                self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+                self.give(Input::Answered { op, attempt, outcome, shown, late_ms })
             }),
             Deed::Probe(n, lag, finding) => self.op(n).map_or(Ok(()), |op| {
                 let asked_at = self.story.now.at.plus(-lag);
@@ -239,17 +241,19 @@ fn watch(before: &Task, event: &Event, at: Millis) {
                 | Event::AttemptAnswered { .. }
                 | Event::AttemptUnknown { .. }
                 | Event::AttemptPending { .. }
+                | Event::SentLate { .. }
                 | Event::ReviewOpened { .. }
                 | Event::ReviewDecided { .. }
         );
         assert!(fact, "after the end: {event:?}");
     }
     match event {
-        Event::StepStarted { op, key, send_by, .. } => {
+        Event::StepStarted { op, key, send_by, why, .. } => {
             assert!(!before.is_stopped(), "a request leaves while the task is stopped");
             let op = &before.operations[op];
             assert!(!before.steps[&op.step].is_settled());
             watch_send(before, op, key, *send_by, at);
+            watch_reasons(before, op, key, *why, at);
         }
         Event::StepFailed { step, .. } => {
             let step = &before.steps[step];
@@ -286,6 +290,26 @@ fn watch_send(before: &Task, op: &Operation, key: &str, send_by: Millis, at: Mil
             }
         }
     }
+}
+
+/// `require` was looked at for this send and lately; another key needs a refusal; unread natural states are left alone.
+fn watch_reasons(before: &Task, op: &Operation, key: &str, why: Why, at: Millis) {
+    let terms = before.terms(&op.planned).unwrap();
+    if terms.require && matches!(why, Why::First | Why::Retry) {
+        let looked = op.precheck.as_ref().unwrap();
+        let fresh = looked.after == op.last_number() && at <= looked.at.plus(PRECHECK_FRESH_MS);
+        assert!(fresh && looked.holds, "sent without `require`: {op:#?}");
+    }
+    let refused = op.attempts.iter().any(|a| a.refused && a.key == op.key());
+    assert!(key == op.key() || refused, "another key without a refusal: {op:#?}");
+    if terms.effect == Effect::Natural && terms.probe.is_some() && why == Why::Harmless {
+        assert_eq!(op.probes.last, Some(Finding::Absent), "overwrites what it cannot read: {op:#?}");
+    }
+    let frozen = before.operations.values().any(|o| {
+        o.judge() == Judgement::Contradiction
+            && (&o.planned.tool, &o.planned.target) == (&op.planned.tool, &op.planned.target)
+    });
+    assert!(!frozen, "the target is frozen: {op:#?}");
 }
 
 /// Settled is settled, and a settled state is not left; numbers are not used twice.

@@ -23,8 +23,8 @@ pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     lint.probe();
     lint.undo();
     lint.key_place();
-    lint.rules();
     lint.reference();
+    lint.rules();
 }
 
 struct Lint<'a> {
@@ -150,7 +150,8 @@ impl Lint<'_> {
     fn rules(&mut self) {
         let contract = self.contract;
         let asked = contract.probe.as_ref().map(|probe| probe.all()).unwrap_or_default();
-        for (path, rule) in &asked {
+        // The result is taken only when `applied` held, which has looked at the shape.
+        for (path, rule) in asked.iter().filter(|(path, _)| path != "probe.result") {
             let habits = rule.habits();
             if habits.walked.contains("body") && !habits.typed.contains("body") {
                 let message = format!(

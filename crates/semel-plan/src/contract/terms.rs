@@ -32,7 +32,6 @@ const ON_UNKNOWN: [(&str, OnUnknown); 4] = [
 const OFFLINE_WAIT_MS: i64 = 30 * 60_000;
 const POLL_MS: i64 = 2_000;
 const POLL_CAP_MS: i64 = 60_000;
-const PROBE_FOR_MS: i64 = 15 * 60_000;
 const PROBE_MAX: u32 = 20;
 /// The settle time that is proposed where none is given.
 const PROPOSED_SETTLE: &str = "10s";
@@ -161,7 +160,7 @@ fn probe(
         settle_ms: settle.unwrap_or(limit::DEFAULT_SETTLE_MS),
         poll_ms,
         poll_cap_ms: poll_cap_ms.max(poll_ms),
-        for_ms: positive(&mut probe, "for", problems).unwrap_or(PROBE_FOR_MS),
+        for_ms: positive(&mut probe, "for", problems).unwrap_or(limit::PROBE_FOR_MS),
         max: most.map_or(max, |most| max.min(most)),
     })
 }

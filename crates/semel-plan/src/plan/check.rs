@@ -167,9 +167,13 @@ impl<'a> Check<'a> {
         }
         let contract = ToolName::parse(text).ok().and_then(|name| self.draft.tools.contracts.get(&name));
         if let (Some(contract), Some((at, args))) = (contract, &step.args) {
+            let before = self.problems.errors();
             self.key_fields(step, text, &contract.document, (*at, args));
             self.unknown_args(step, text, &contract.document, args);
-            self.unused_args(step, text, contract, args);
+            // A misspelt argument is not used either; that need not be told twice.
+            if self.problems.errors() == before {
+                self.unused_args(step, text, contract, args);
+            }
         }
     }
 

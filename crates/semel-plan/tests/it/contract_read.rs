@@ -192,8 +192,9 @@ fn a_secret_never_stands_in_a_contract() {
 
 #[test]
 fn the_linter_says_what_will_happen() {
-    let keyed = "tool: t\neffect: keyed\nkey_window: 24h\n";
-    let queryable = format!("tool: t\neffect: queryable\n{HTTP}{PROBE}  settle: 10s\n");
+    let keyed = "tool: t\neffect: keyed\nkey_window: 24h\nsend_key_as: { header: Idempotency-Key }\n";
+    let queryable = format!("tool: t\neffect: queryable\n{HTTP}{PROBE}  settle: 10s\n")
+        .replace("applied: status == 200", "applied: status == 200 && body.ref == args.ref");
     for (text, expected) in [
         (format!("{keyed}{HTTP}"), vec![]),
         (queryable.clone(), vec![]),
@@ -201,7 +202,7 @@ fn the_linter_says_what_will_happen() {
         (format!("tool: t\neffect: blind\nundo: none\n{HTTP}"), vec!["SM4303"]),
         (format!("{keyed}undo: none\n{HTTP}"), vec![]),
         (format!("{keyed}undo: {{ act: refund }}\n{HTTP}"), vec!["SM4311"]),
-        (format!("tool: t\neffect: keyed\nkey_window: 2m\n{HTTP}"), vec!["SM4306"]),
+        (format!("{keyed}{HTTP}").replace("24h", "2m"), vec!["SM4306"]),
         (format!("{keyed}success: \"true\"\n{HTTP}"), vec!["SM4307"]),
         (format!("{keyed}success: status < 300\n{HTTP}"), vec![]),
         (format!("{keyed}success: status == 202\n{HTTP}"), vec!["SM4312"]),
@@ -211,7 +212,92 @@ fn the_linter_says_what_will_happen() {
     ] {
         assert_eq!(warnings(&text), expected, "{text}");
     }
+    for (text, expected) in [
+        ("send_key_as: { header: Idempotency-Key }", vec![]),
+        ("send_key_as: { query: key }", vec![]),
+        ("offline: fail", vec!["SM4316"]),
+    ] {
+        let text = format!("tool: t\neffect: keyed\nkey_window: 24h\n{text}\n{HTTP}");
+        assert_eq!(warnings(&text), expected, "{text}");
+    }
+    let in_body = "tool: t\neffect: keyed\nkey_window: 24h\nhttp: { method: POST, url: https://x.example/, send: { k: \"${{ key }}\" } }\n";
+    assert_eq!(warnings(in_body), Vec::<&str>::new(), "the contract puts the key somewhere itself");
     let mut problems = Problems::new();
     contract(&format!("tool: t\n{HTTP}")).lint(&mut problems);
     assert!(problems.as_slice().iter().all(|p| p.severity == Severity::Warning && p.file == "pay.yaml"));
+}
+
+/// What the linter says of a look-up with this address and these rules.
+fn asked(url: &str, rules: &str) -> Vec<&'static str> {
+    let rules = rules.replace('\n', "\n  ");
+    warnings(&format!(
+        "tool: t\neffect: queryable\nkey: [ref]\n{HTTP}probe:\n  http: {{ method: GET, url: \"{url}\", query: {{ ref: \"${{{{ args.ref }}}}\" }} }}\n  settle: 10s\n  {rules}\n"
+    ))
+}
+
+#[test]
+fn a_look_up_that_may_find_what_is_not_ours_is_told() {
+    let all = "https://x.example/orders";
+    let one = "https://x.example/orders/${{ args.ref }}";
+    let absent = "absent: status == 404";
+    for (url, rules, expected) in [
+        (all, "applied: status == 200 && body.total == 1", vec!["SM4313"]),
+        (all, "applied: status == 200", vec!["SM4313"]),
+        (one, "applied: status == 200", vec![]),
+        ("https://x.example/${{ key }}", "applied: status == 200", vec![]),
+        (all, "applied: status == 200 && body.ref == args.ref", vec![]),
+        (all, "applied: status == 200 && body.ref == key", vec![]),
+        (all, "applied: status == 200 && body.ref == operation", vec![]),
+        (all, "applied: status == 200 && body.id == handle.id", vec![]),
+        (all, "applied: status == 200 && size(body) == 1", vec!["SM4313", "SM4314"]),
+        (one, "applied: status == 200 && body.size() == 1", vec!["SM4314"]),
+        (all, "applied: body.exists_one(o, o.ref == args.ref)", vec!["SM4314"]),
+        (all, "applied: type(body) == list && body.exists_one(o, o.ref == args.ref)", vec![]),
+        (all, "applied: body.items.exists(o, o.ref == args.ref)", vec![]),
+        (one, "applied: status == 200\nmany: size(body) > 1", vec!["SM4314"]),
+        (one, "applied: status == 200\nresult: body.filter(o, o.ref == args.ref)[0]", vec![]),
+        (one, "applied: 'status == \"200\"'", vec!["SM4315"]),
+    ] {
+        assert_eq!(asked(url, &format!("{rules}\n{absent}")), expected, "{rules}");
+    }
+    assert_eq!(
+        asked(one, "applied: status == 200\nabsent: status == 200 && !body.exists(o, o.ref == args.ref)"),
+        ["SM4314"]
+    );
+}
+
+#[test]
+fn a_status_that_is_compared_with_a_text_is_told_with_its_place() {
+    for (rule, path) in [
+        ("success: 'status == \"200\"'", "success"),
+        ("success: '\"200\" == status'", "success"),
+        ("pending: 'status != \"202\"'", "pending"),
+        ("refusals: [{ when: 'status >= \"400\"', final: true }]", "refusals[0].when"),
+    ] {
+        let mut problems = Problems::new();
+        contract(&format!("tool: t\neffect: blind\n{HTTP}{rule}\n")).lint(&mut problems);
+        let found: Vec<_> =
+            problems.as_slice().iter().map(|p| (p.code, p.path.as_str(), p.span.line)).collect();
+        assert_eq!(found, [("SM4315", path, 4)], "{rule}");
+    }
+    assert!(
+        warnings(&format!("tool: t\neffect: blind\n{HTTP}success: 'body.status == \"ok\"'\n")).is_empty()
+    );
+}
+
+#[test]
+fn a_contract_tells_the_secrets_of_its_request_and_its_look_up() {
+    let http = |secret: &str| {
+        format!("http: {{ method: GET, url: https://x.example/, auth: {{ secret: {secret} }} }}")
+    };
+    let text = |ask: &str| {
+        format!(
+            "tool: t\neffect: queryable\n{}\nprobe:\n  {}\n  settle: 1s\n  applied: status == 200\n",
+            http("env:A"),
+            http(ask)
+        )
+    };
+    assert_eq!(contract(&text("file:/b")).secrets(), ["env:A", "file:/b"]);
+    assert_eq!(contract(&text("env:A")).secrets(), ["env:A"]);
+    assert_eq!(contract(&format!("tool: t\n{HTTP}")).secrets(), Vec::<String>::new());
 }

@@ -105,4 +105,5 @@ fn a_file_is_read_with_the_contracts_beside_it() {
     assert_eq!(plan, fixture("onboard.yaml").expect("it is sound"));
     let missing = PlanDoc::read(&folder().join("nothing.yaml")).expect_err("there is no such file");
     assert_eq!(missing[0].code, "SM4001");
+    assert!(missing[0].message.ends_with("no such file"), "{}", missing[0].message);
 }

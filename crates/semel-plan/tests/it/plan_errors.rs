@@ -205,3 +205,48 @@ fn hostile_files_of_a_mebibyte_are_refused() {
         assert!(problems.len() <= 1_000, "{piece}");
     }
 }
+
+#[test]
+fn a_contract_in_place_of_a_plan_is_told_as_such() {
+    for text in ["tool: t\nefect: none\n", "effect: none\nhttp: { method: GET, url: http://x }\n"] {
+        let problems = read(text).expect_err(text);
+        assert_eq!(problems.iter().map(|p| p.code).collect::<Vec<_>>(), ["SM4125"], "{text}");
+        assert!(problems[0].hint.contains("semel tool lint plan.yaml"), "{}", problems[0].hint);
+    }
+    let codes = read("semel: 1\ntool: t\n").expect_err("a plan").into_iter().map(|p| p.code);
+    assert!(!codes.into_iter().any(|code| code == "SM4125"));
+}
+
+#[test]
+fn an_argument_that_is_never_sent_is_told() {
+    let http = "method: POST, url: \"http://x/${{ args.at }}\", headers: { h: \"${{ args.head }}\" }";
+    let plan = |contract: &str, with: &str| {
+        sound(&format!(
+            "semel: 1\nname: t\ntools:\n  t:\n    effect: blind\n    key: [id]\n    cosmetic: [why]\n    {contract}\nsteps:\n  - step: a\n    act: t\n    with: {with}\n"
+        ))
+    };
+    let told = |contract: &str, with: &str| {
+        let found = plan(contract, with).warnings.into_iter().filter(|p| p.code == "SM4124");
+        found.map(|p| p.path).collect::<Vec<_>>()
+    };
+    let all = "{ id: x, at: a, head: b, deep: { n: 1 }, judged: c, why: d, forgotten: 1 }";
+    let send = format!(
+        "http: {{ {http}, send: {{ n: \"${{{{ args.deep.n }}}}\" }} }}\n    success: body.c == args.judged"
+    );
+    assert_eq!(told(&send, all), ["steps[0].with.forgotten"]);
+    let everything = format!("http: {{ {http} }}");
+    assert_eq!(told(&everything, all), Vec::<String>::new(), "without `send`, all arguments are sent");
+    let whole = format!("http: {{ {http}, send: \"${{{{ args }}}}\" }}");
+    assert_eq!(told(&whole, all), Vec::<String>::new());
+    assert_eq!(told("http: { method: GET, url: http://x }", "{ id: x, at: a }"), ["steps[0].with.at"]);
+}
+
+#[test]
+fn a_hint_names_each_key_once() {
+    let problems =
+        read(&format!("{HEAD}steps:\n  - step: a\n    act: mail\n    zzzzzzzz: 1\n")).expect_err("refused");
+    let hint = &problems.iter().find(|p| p.code == "SM4010").expect("it is told").hint;
+    let keys: Vec<&str> = hint.trim_start_matches("use one of: ").split(", ").collect();
+    let once: std::collections::BTreeSet<&&str> = keys.iter().collect();
+    assert_eq!(once.len(), keys.len(), "{hint}");
+}

@@ -155,12 +155,14 @@ impl Ended {
         let lines = self.talk.lines().skip_while(|l| !l.contains("RECOVERY")).map(str::trim_start);
         let lines = lines.take_while(|l| !l.contains("RECOVERED"));
         let bare = lines.map(|l| l.split_once("  ").map_or(l, |(_, rest)| rest).trim_end());
-        bare.map(|l| {
-            if l.chars().count() > 74 {
-                format!("{}…", l.chars().take(73).collect::<String>())
-            } else {
-                l.to_owned()
-            }
+        bare.flat_map(|line| {
+            // Step and word stand in columns; only the text behind them is folded.
+            let at = line.char_indices().nth(26).map_or(line.len(), |(at, _)| at);
+            let (columns, text) = line.split_at(at);
+            let parts = fold(text.trim(), 46).into_iter().enumerate();
+            parts
+                .map(|(n, part)| format!("{:<26} {part}", if n == 0 { columns } else { "" }))
+                .collect::<Vec<_>>()
         })
         .collect()
     }

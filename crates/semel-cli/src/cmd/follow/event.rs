@@ -2,7 +2,10 @@
 
 use crate::ui::{self, Ui, time};
 use semel_engine::view::timeline;
-use semel_kernel::event::{Event, Recorded};
+use semel_kernel::{
+    event::{Event, Recorded},
+    id::SessionId,
+};
 
 /// The word for an event that a follower wants to see; book-keeping has none.
 const fn word(event: &Event) -> Option<&'static str> {
@@ -40,6 +43,19 @@ const fn word(event: &Event) -> Option<&'static str> {
     })
 }
 
+/// How many events of a history were there before this session took the task up; none for a task that no other had.
+pub(super) fn before(history: &[Recorded], session: &SessionId) -> usize {
+    let mut leases = history.iter().enumerate().filter_map(|(at, recorded)| match &recorded.event {
+        Event::LeaseAcquired { session, .. } => Some((at, session)),
+        _ => None,
+    });
+    match leases.next() {
+        None => 0,
+        Some((_, first)) if first == session => 0,
+        Some(_) => leases.find(|(_, owner)| *owner == session).map_or(history.len(), |(at, _)| at),
+    }
+}
+
 /// Says it on stderr, unless JSON is asked for.
 pub(crate) fn print(recorded: &Recorded, ui: Ui) {
     let Some(word) = word(&recorded.event).filter(|_| !ui.json) else { return };
@@ -47,4 +63,31 @@ pub(crate) fn print(recorded: &Recorded, ui: Ui) {
     let step = line.step.as_ref().map_or("·", |s| s.as_str());
     let word = ui::state(&format!("{word:<9}"));
     ui.say(&format!("  {}  {step:<14} {word}  {}", time::clock(line.at), line.text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semel_kernel::time::{Generation, Millis};
+
+    fn history(sessions: &[&str]) -> Vec<Recorded> {
+        let event = |name: &&str| match *name {
+            "-" => Event::Resumed { actor: "ann".into() },
+            name => Event::LeaseAcquired {
+                session: SessionId::parse(name).expect("an id"),
+                generation: Generation::default(),
+            },
+        };
+        sessions.iter().map(|s| Recorded { seq: 1, at: Millis(0), event: event(s) }).collect()
+    }
+
+    #[test]
+    fn only_what_others_did_before_us_is_earlier() {
+        let us = SessionId::parse("us").expect("an id");
+        let before = |sessions: &[&str]| before(&history(sessions), &us);
+        assert_eq!(before(&["-", "us", "-"]), 0);
+        assert_eq!(before(&["-"]), 0);
+        assert_eq!(before(&["-", "them", "-", "us", "-"]), 3);
+        assert_eq!(before(&["-", "them", "-"]), 3);
+    }
 }

@@ -18,6 +18,8 @@ use semel_ports::Store;
 pub(crate) struct Held {
     /// The exit code that their state stands for.
     pub(crate) exit: Exit,
+    /// Operations that are unknown among those waited for.
+    pub(crate) unknown: usize,
     /// What to say of them.
     pub(crate) lines: Vec<String>,
 }
@@ -27,14 +29,38 @@ pub(crate) async fn held_by(store: &dyn Store, task: &Task) -> Result<Option<Hel
     if oblige::phase(task) != Phase::Waiting {
         return Ok(None);
     }
-    let mut held = Held { exit: Exit::Person, lines: Vec::new() };
-    for step in task.steps_in_order().filter(|step| !step.is_settled() && task.is_ready(step)) {
-        let Some((other, _)) = &step.attached else { return Ok(None) };
-        if !held.add(step, other, store).await? {
-            return Ok(None);
+    let unknown = task.unknown_operations().next().is_some();
+    let exit = if unknown { Exit::Unknown } else { Exit::Person };
+    let mut held = Held { exit, unknown: 0, lines: Vec::new() };
+    for step in task.steps_in_order().filter(|step| !step.is_settled()) {
+        match hold(task, step) {
+            Hold::Others => {}
+            Hold::Task(other) if held.add(step, other, store).await? => {}
+            Hold::Task(_) | Hold::Nothing => return Ok(None),
         }
     }
     Ok((!held.lines.is_empty()).then_some(held))
+}
+
+/// What a step that is not settled waits for.
+enum Hold<'a> {
+    /// A person, or steps that are looked at themselves.
+    Others,
+    /// The operation of another task.
+    Task(&'a TaskId),
+    /// Nothing that anybody has to do: it goes on by itself.
+    Nothing,
+}
+
+fn hold<'a>(task: &Task, step: &'a Step) -> Hold<'a> {
+    if let Some((other, _)) = &step.attached {
+        return Hold::Task(other);
+    }
+    let waits = step.is_unresolved() && !task.is_ready(step);
+    if waits || step.review.is_some() || step.items.is_some() || step.same_as.is_some() {
+        return Hold::Others;
+    }
+    Hold::Nothing
 }
 
 impl Held {
@@ -44,7 +70,8 @@ impl Held {
         if oblige::phase(&other) != Phase::NeedsReview {
             return Ok(false);
         }
-        if other.unknown_operations().next().is_some() {
+        self.unknown = self.unknown.saturating_add(other.unknown_operations().count());
+        if self.unknown > 0 {
             self.exit = Exit::Unknown;
         }
         self.lines.push(format!("  `{}` waits for {}, which only a person can settle", step.name, other.id));

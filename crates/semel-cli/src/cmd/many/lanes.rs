@@ -39,8 +39,10 @@ pub(super) struct Outcome {
     pub(super) phase: Phase,
     /// The exit code that its state stands for.
     pub(super) exit: Exit,
-    /// Operations of it that are unknown.
+    /// Operations that are unknown: its own, and those of others that it waits for.
     pub(super) unknown: usize,
+    /// Steps of it that are unknown for ever.
+    pub(super) written_off: usize,
 }
 
 /// What all lines share.
@@ -150,9 +152,11 @@ impl Flight {
 async fn outcome(store: &dyn Store, line: usize, id: &TaskId, attached: bool) -> Result<Outcome, Fail> {
     let task = load(store, id).await?;
     let held = follow::held_by(store, &task).await?;
-    let (phase, exit) = (oblige::phase(&task), held.map_or_else(|| follow::exit_of(&task), |held| held.exit));
-    let unknown = task.unknown_operations().count();
-    Ok(Outcome { line, task: id.clone(), attached, phase, exit, unknown })
+    let phase = oblige::phase(&task);
+    let (exit, others) = held.map_or_else(|| (follow::exit_of(&task), 0), |held| (held.exit, held.unknown));
+    let unknown = task.unknown_operations().count().saturating_add(others);
+    let written_off = task.written_off().len();
+    Ok(Outcome { line, task: id.clone(), attached, phase, exit, unknown, written_off })
 }
 
 impl Lane<'_> {
@@ -193,7 +197,7 @@ impl Lane<'_> {
                 Some(came) = coming.join_next() => flight.came(came)?,
                 told = stands_still(&mut progress) => flight.is_ours(told, !coming.is_empty()),
                 () = tokio::time::sleep(REREAD) => Told::Any,
-                _ = tokio::signal::ctrl_c() => {
+                () = crate::system::interrupted() => {
                     // Draining, the engine waits for no store that is full; what is on its way to it comes back at once.
                     engine.drain();
                     while let Some(came) = coming.join_next().await {
@@ -240,7 +244,7 @@ impl Lane<'_> {
             flight.look(store, &Told::Any, bar).await?;
             tokio::select! {
                 () = tokio::time::sleep(POLL) => {}
-                _ = tokio::signal::ctrl_c() => break,
+                () = crate::system::interrupted() => break,
             }
         }
         flight.leave(store).await

@@ -1,6 +1,7 @@
 //! What came of many lines: counts with their denominators, and one exit code.
 
 use super::lanes::Outcome;
+use crate::cmd::follow::phase_text;
 use crate::{
     fail::Exit,
     ui::{self, table::table},
@@ -15,6 +16,7 @@ pub(super) struct Summary {
     lines: usize,
     attached: usize,
     unknown: usize,
+    written_off: usize,
     phases: Vec<Count>,
     /// Every line and its task.
     runs: Vec<Row>,
@@ -36,6 +38,8 @@ struct Row {
     task: TaskId,
     phase: Phase,
     unknown: usize,
+    written_off: usize,
+    exit: Exit,
     attached: bool,
 }
 
@@ -52,6 +56,8 @@ impl Summary {
             task: o.task.clone(),
             phase: o.phase,
             unknown: o.unknown,
+            written_off: o.written_off,
+            exit: o.exit,
             attached: o.attached,
         });
         Self {
@@ -59,6 +65,7 @@ impl Summary {
             lines: outcomes.len(),
             attached: count(&|o| o.attached),
             unknown: count(&|o| o.unknown > 0),
+            written_off: count(&|o| o.written_off > 0),
             phases: phases.filter(|c| c.lines > 0).collect(),
             runs: runs.collect(),
             detached,
@@ -72,15 +79,18 @@ impl Summary {
         let mut rows: Vec<[String; 2]> =
             self.phases.iter().map(|c| [ui::state(c.phase.word()), share(c.lines)]).collect();
         rows.push(["with an unknown outcome".to_owned(), share(self.unknown)]);
+        if self.written_off > 0 {
+            rows.push(["with something written off".to_owned(), share(self.written_off)]);
+        }
         rows.push(["attached to an earlier run".to_owned(), share(self.attached)]);
         let counts = table(["PHASE", "LINES"], rows);
-        let open: Vec<&Row> =
-            self.runs.iter().filter(|r| r.phase != Phase::Completed && !self.detached).collect();
+        let open: Vec<&Row> = self.runs.iter().filter(|r| r.exit != Exit::Done && !self.detached).collect();
         if open.is_empty() {
             return counts;
         }
         let rows = open.iter().take(SHOWN).map(|r| {
-            [r.line.to_string(), r.task.to_string(), ui::state(r.phase.word()), r.unknown.to_string()]
+            let phase = phase_text(r.phase, r.written_off);
+            [r.line.to_string(), r.task.to_string(), phase, r.unknown.to_string()]
         });
         let more = open.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!("\nand {more} more; --json shows all") } else { String::new() };
@@ -108,7 +118,7 @@ mod tests {
 
     fn outcome(line: usize, phase: Phase, exit: Exit, unknown: usize) -> Outcome {
         let task = TaskId::parse(&format!("tsk_{line}")).expect("an id");
-        Outcome { line, task, attached: line == 1, phase, exit, unknown }
+        Outcome { line, task, attached: line == 1, phase, exit, unknown, written_off: 0 }
     }
 
     #[test]

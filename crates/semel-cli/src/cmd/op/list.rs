@@ -9,7 +9,11 @@ use crate::{
     config::Config,
     fail::{Exit, Fail},
     low::List,
-    ui::{self, Ui, table::table, time},
+    ui::{
+        self, Ui,
+        table::{ShortIds, table},
+        time,
+    },
     wire,
 };
 use semel_engine::view::Rail;
@@ -32,9 +36,33 @@ struct Row {
     key_left_ms: Option<i64>,
 }
 
+/// Which operations a list is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// All of them.
+    Every,
+    /// Those in doubt.
+    Unknown,
+    /// Those in doubt, and those that are unknown for ever.
+    WrittenOffToo,
+}
+
+impl Which {
+    pub(super) const fn of(unknown: bool, all: bool) -> Self {
+        match (unknown, all) {
+            (false, _) => Self::Every,
+            (true, false) => Self::Unknown,
+            (true, true) => Self::WrittenOffToo,
+        }
+    }
+}
+
+/// Operations among which written-off ones are looked for.
+const SEARCHED: u32 = 20_000;
+
 pub(super) async fn run(
     config: &Config,
-    unknown: bool,
+    which: Which,
     task: Option<&str>,
     list: &List,
     ui: Ui,
@@ -45,11 +73,29 @@ pub(super) async fn run(
         Some(id) => Some(find::task(config, store, id).await?),
         None => None,
     };
-    let filter = OperationFilter { unknown, task, find: None };
-    let found = store.operations(&filter, Page { skip: 0, limit: list.limit }).await?;
-    let rows = rows(store, found).await?;
-    print(&rows, store.now(), list, ui);
-    Ok(if unknown && !rows.is_empty() { Exit::Unknown } else { Exit::Done })
+    let filter = OperationFilter { unknown: which != Which::Every, task: task.clone(), find: None };
+    let mut found = store.operations(&filter, Page { skip: 0, limit: list.limit }).await?;
+    let in_doubt = !found.is_empty();
+    let written_off = if which == Which::Every { Vec::new() } else { written_off(store, task).await? };
+    let hidden = match which {
+        Which::Every => 0,
+        Which::Unknown => written_off.len(),
+        Which::WrittenOffToo => {
+            found.extend(written_off);
+            found.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
+            0
+        }
+    };
+    print(&rows(store, found).await?, hidden, store.now(), list, ui);
+    Ok(if which != Which::Every && in_doubt { Exit::Unknown } else { Exit::Done })
+}
+
+/// Operations that are unknown for ever.
+async fn written_off(store: &dyn Store, task: Option<TaskId>) -> Result<Vec<OperationRow>, Fail> {
+    let filter = OperationFilter { task, ..OperationFilter::default() };
+    let mut found = store.operations(&filter, Page { skip: 0, limit: SEARCHED }).await?;
+    found.retain(|row| row.written_off);
+    Ok(found)
 }
 
 /// By id, key, target or step name.
@@ -61,7 +107,7 @@ pub(super) async fn find(config: &Config, text: &str, list: &List, ui: Ui) -> Re
         let (_, op) = find::operation(store, text).await?;
         found = find::operations(store, op.as_str(), Page { skip: 0, limit: 1 }).await?;
     }
-    print(&rows(store, found).await?, store.now(), list, ui);
+    print(&rows(store, found).await?, 0, store.now(), list, ui);
     Ok(Exit::Done)
 }
 
@@ -82,7 +128,7 @@ async fn rows(store: &dyn Store, found: Vec<OperationRow>) -> Result<Vec<Row>, F
     Ok(rows)
 }
 
-fn print(rows: &[Row], now: Now, list: &List, ui: Ui) {
+fn print(rows: &[Row], written_off: usize, now: Now, list: &List, ui: Ui) {
     ui.show(&serde_json::json!({"v": 1, "operations": rows}), || text(rows, now.at));
     if ui.json {
         return;
@@ -90,25 +136,31 @@ fn print(rows: &[Row], now: Now, list: &List, ui: Ui) {
     let open: Vec<&Row> =
         rows.iter().filter(|r| r.row.status == Status::Unknown && !r.row.written_off).collect();
     let oldest = open.iter().map(|r| r.row.changed_at).min();
-    let oldest = oldest.map_or_else(String::new, |at| format!(" · oldest {}", time::ago(at, now.at)));
+    let oldest = oldest.map_or_else(String::new, |at| format!(" · oldest since {}", time::ago(at, now.at)));
     let full = u32::try_from(rows.len()).is_ok_and(|n| n >= list.limit);
     let more = if full { " (the last changed; --limit shows more)" } else { "" };
-    ui.say(&format!("{} of {} unknown{oldest}{more}", open.len(), rows.len()));
+    let apart = if written_off == 0 {
+        String::new()
+    } else {
+        format!(" · {written_off} written off (--all shows them)")
+    };
+    ui.say(&format!("{} of {} unknown{oldest}{apart}{more}", open.len(), rows.len()));
 }
 
 fn text(rows: &[Row], now: Millis) -> String {
+    let short = ShortIds::of(rows.iter().map(|r| r.row.task.as_str()));
     table(
-        ["OPERATION", "STATUS", "GUARANTEE", "ATTEMPTS", "①-⑦", "KEY LEFT", "AGE"],
+        ["OPERATION", "STATUS", "GUARANTEE", "ATTEMPTS", "①–⑦", "KEY LEFT", "SINCE"],
         rows.iter().map(|r| {
             let written_off = if r.row.written_off { " (written off)" } else { "" };
             [
-                r.row.id.to_string(),
+                short.operation(r.row.id.as_str()),
                 format!("{}{written_off}", ui::state(r.row.status.word())),
                 r.row.guarantee.word().to_owned(),
                 r.row.attempts.to_string(),
                 r.rail.clone(),
                 left(r.key_left_ms),
-                time::ago(r.row.changed_at, now),
+                time::age(r.row.changed_at, now),
             ]
         }),
     )

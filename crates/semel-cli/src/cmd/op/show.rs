@@ -3,7 +3,7 @@
 use crate::cmd::{
     find,
     task::{key_left, left},
-    why::{gone, load},
+    why::{gone, is_worked_on, load},
 };
 use crate::{
     config::Config,
@@ -15,7 +15,7 @@ use crate::{
     },
     wire,
 };
-use semel_engine::view::{Rail, why_operation};
+use semel_engine::view::{Rail, RawAnswer, raw_answer, why_operation};
 use semel_kernel::{
     operation::{Attempt, AttemptState, Evidence, Operation},
     outcome::{Finding, Outcome, Source, Stored},
@@ -26,6 +26,8 @@ use semel_ports::{HttpRequest, projection};
 
 /// Characters of a note in a table.
 const NOTE: usize = 72;
+/// Characters of a result; `--json` has all of it.
+const RESULT: usize = 200;
 
 pub(super) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail> {
     let store = wire::read(config).await?;
@@ -34,11 +36,13 @@ pub(super) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
     let task = load(store, &task).await?;
     let op = task.operations.get(&op).ok_or_else(|| gone(id))?;
     let now = store.now();
-    ui.show(&json(&task, op, now), || text(&task, op, now));
+    let answer = raw_answer(&store.history(&task.id, 0).await?, &op.planned.id);
+    is_worked_on(config, &task, ui).await;
+    ui.show(&json(&task, op, answer.as_ref(), now), || text(&task, op, answer.as_ref(), now));
     Ok(Exit::Done)
 }
 
-fn json(task: &Task, op: &Operation, now: Now) -> serde_json::Value {
+fn json(task: &Task, op: &Operation, answer: Option<&RawAnswer>, now: Now) -> serde_json::Value {
     let row = projection::of(task, 0).operations.into_iter().find(|r| r.id == op.planned.id);
     serde_json::json!({
         "v": 1,
@@ -50,12 +54,13 @@ fn json(task: &Task, op: &Operation, now: Now) -> serde_json::Value {
         "attempts": op.attempts,
         "probes": op.probes,
         "evidence": op.evidence,
+        "answer": answer,
         "result": op.applied.as_ref().map(|a| &a.result),
         "why": why_operation(task, op, now),
     })
 }
 
-fn text(task: &Task, op: &Operation, now: Now) -> String {
+fn text(task: &Task, op: &Operation, answer: Option<&RawAnswer>, now: Now) -> String {
     let mut parts = vec![header(task, op, now), stations(task, op)];
     if let Some(stored) = &op.request {
         parts.push(format!("request, the same for every attempt\n  {}", request(stored).join("\n  ")));
@@ -63,20 +68,25 @@ fn text(task: &Task, op: &Operation, now: Now) -> String {
     if !op.attempts.is_empty() {
         parts.push(attempts(op, now.at));
     }
+    parts.extend(answer.map(ToString::to_string));
+    parts.extend(op.applied.as_ref().map(|a| format!("result {}", result(&a.result))));
     parts.extend(facts(op, now.at));
-    parts.push(why_operation(task, op, now).to_string().trim_end().to_owned());
+    let mut why = why_operation(task, op, now);
+    // The rail stands above, and a page does not send its reader to itself.
+    why.rail = None;
+    why.next.retain(|next| !next.starts_with("semel op show "));
+    parts.push(why.to_string().trim_end().to_owned());
     parts.join("\n\n")
 }
 
 fn header(task: &Task, op: &Operation, now: Now) -> String {
     let planned = &op.planned;
     let terms = task.terms(planned);
-    let state = task.steps.get(&op.step).map_or("-", |s| s.state.word());
     let guarantee = terms.map_or("-", |t| t.guarantee().word());
     let contract = terms.map_or_else(|| "-".to_owned(), |t| t.contract.to_string());
     [
         format!("{} {}", planned.id, ui::state(op.status().word())),
-        format!("  step          {} {}", op.step, ui::state(state)),
+        format!("  step          {} of {}", op.step, task.id),
         format!("  tool          {} {contract}", planned.tool),
         format!("  guarantee     {guarantee}"),
         format!("  key           {}{}", planned.key, window(task, op, now)),
@@ -96,8 +106,8 @@ fn window(task: &Task, op: &Operation, now: Now) -> String {
 
 fn stations(task: &Task, op: &Operation) -> String {
     let rail = Rail::of(task, op);
-    let lines = rail.why().map(|s| format!("\n  {} {}  {:<36} {}", s.mark.sign(), s.station, s.name, s.rule));
-    format!("{rail}{}", lines.concat())
+    let lines = rail.reaches().into_iter().map(|reach| format!("\n  {reach}")).collect::<String>();
+    format!("{rail}{lines}")
 }
 
 /// The frozen request with the names of its secrets, never their values.
@@ -123,12 +133,26 @@ fn attempts(op: &Operation, now: Millis) -> String {
                 a.n.to_string(),
                 why(a).to_owned(),
                 a.generation.to_string(),
-                format!("{} ago", time::ago(a.started_at, now)),
+                time::ago(a.started_at, now),
                 state(&a.state),
-                cut(&a.note, NOTE),
+                note(a),
             ]
         }),
     )
+}
+
+/// What the answer said, where the state does not say it already.
+fn note(attempt: &Attempt) -> String {
+    let said = state(&attempt.state).contains(&attempt.note);
+    if said { String::new() } else { cut(&attempt.note, NOTE) }
+}
+
+/// What the target gave, in a line.
+fn result(stored: &Stored) -> String {
+    match stored {
+        Stored::Inline(json) => cut(&json.canonical(), RESULT),
+        Stored::Artifact(at) => format!("of {} bytes, kept as {}", at.bytes, at.hash),
+    }
 }
 
 const fn why(attempt: &Attempt) -> &'static str {
@@ -157,12 +181,12 @@ fn state(state: &AttemptState) -> String {
 /// What look-ups found and what others said.
 fn facts(op: &Operation, now: Millis) -> Vec<String> {
     let asked = op.probes.last.as_ref().map(|last| {
-        let when =
-            op.probes.last_at.map_or_else(String::new, |at| format!(", last {} ago", time::ago(at, now)));
-        format!("{} look-ups{when}: {}", op.probes.asked, finding(last))
+        let when = op.probes.last_at.map_or_else(String::new, |at| format!(", last {}", time::ago(at, now)));
+        format!("{}{when}: {}", ui::count(op.probes.asked.into(), "look-up"), finding(last))
     });
-    let said = op.evidence.iter().map(|e| format!("{} ago, {}", time::ago(e.at, now), evidence(e)));
-    let note = (!op.note.is_empty()).then(|| cut(&op.note, NOTE * 2));
+    let said = op.evidence.iter().map(|e| format!("{}, {}", time::ago(e.at, now), evidence(e)));
+    let told = op.attempts.iter().any(|a| a.note == op.note);
+    let note = (!op.note.is_empty() && !told).then(|| cut(&op.note, NOTE * 2));
     asked.into_iter().chain(said).chain(note).collect()
 }
 

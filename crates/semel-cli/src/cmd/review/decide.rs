@@ -34,8 +34,8 @@ pub(super) async fn run(config: &Config, args: &Decide, ui: Ui) -> Result<Exit, 
         review: review.clone(),
         decision,
         actor: config.actor.clone(),
-        reason: args.reason.clone(),
-        page: args.page,
+        reason: args.reason.clone().unwrap_or_default(),
+        page: Some(args.page),
     };
     match wire::command(config, command).await.and_then(task::done) {
         Ok(()) => afterwards(config, &task, &review, ui).await,

@@ -27,7 +27,8 @@ pub(super) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
 fn text(package: &Package, now: Now) -> String {
     let mut parts = vec![header(package, now)];
     if let Some(rail) = &package.rail {
-        parts.push(rail.full());
+        let lines = rail.reaches().into_iter().map(|reach| format!("\n  {reach}")).collect::<String>();
+        parts.push(format!("{rail}{lines}"));
     }
     parts.extend(section("known", &known(package)));
     parts.extend(section("tried", &tried(package)));
@@ -48,7 +49,10 @@ fn header(package: &Package, now: Now) -> String {
         Some(by) => format!("decided by {by}"),
         None => format!("open since {}", when(review.opened_at, now)),
     };
-    let about = format!("  task {}{step}; page {}; {state}", package.checkpoint.task, review.page);
+    let about = format!(
+        "  task {}{step}; page version {} (pass --page {}); {state}",
+        package.checkpoint.task, review.page, review.page
+    );
     format!("{}  {}\n{about}", review.id, package.question)
 }
 
@@ -79,7 +83,7 @@ fn clocks(clocks: &Clocks, now: Now) -> Vec<String> {
     let line = |name: &str, at: Option<Millis>| at.map(|at| format!("{name:<28} {}", when(at, now)));
     [
         line("“it did not” is believed from", clocks.settled_at),
-        line("same key may be sent until", clocks.resend_until),
+        line("a send under this key before", clocks.resend_until),
         line("the key's window ends", clocks.key_window_ends_at),
         line("the task's deadline", clocks.deadline_at),
     ]
@@ -94,13 +98,12 @@ fn advice(package: &Package) -> String {
     format!("recommended\n  {}\n  because {}{}", advice.act, advice.why, unless.concat())
 }
 
-/// Every command names the page, so that an answer to an old page is refused.
+/// Every command names the page, so that an answer to an old page is refused; what is refused now comes last.
 fn answers(package: &Package) -> Vec<String> {
-    let page = package.review.page;
     let one = |c: &Choice| match (&c.refused, &c.then) {
         (Some(refused), _) => format!("{} — refused now: {refused}", c.answer),
-        (None, Some(then)) => format!("{} --page {page}\n      then Semel {then}", c.command),
-        (None, None) => format!("{} --page {page}", c.command),
+        (None, Some(then)) => format!("{}\n      then Semel {then}", c.command),
+        (None, None) => c.command.clone(),
     };
     package.choices.iter().map(one).collect()
 }

@@ -1,14 +1,23 @@
 //! Tables of tasks: all of them, newest first, and those that are not finished, unknown ones first.
 
+use crate::cmd::{
+    follow::phase_text,
+    why::{is_worked_on_with, load},
+};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
     low::List,
-    ui::{self, Ui, table::table, time},
+    ui::{
+        Ui,
+        table::{ShortIds, cut, table},
+        time,
+    },
     wire,
 };
 use semel_kernel::{task::Phase, time::Millis};
 use semel_ports::{Page, Store, StoreError, TaskFilter, TaskRow};
+use serde::Serialize;
 
 /// Tasks that `ps` counts; with more, its counts say so.
 const COUNTED: u32 = 20_000;
@@ -25,15 +34,34 @@ pub(super) async fn run(
     let filter = TaskFilter { phases, name, prefix: None };
     let rows = store.tasks(&filter, Page { skip: 0, limit: list.limit }).await?;
     let now = store.now().at;
+    let rows = marked(store.as_ref(), rows).await?;
     ui.show(&serde_json::json!({"v": 1, "tasks": rows}), || rows_text(&rows, now));
-    if !ui.json && full(&rows, list) {
+    if !ui.json && full(rows.len(), list) {
         ui.say(&format!("the {} newest; --limit shows more", rows.len()));
     }
     Ok(Exit::Done)
 }
 
-fn full(rows: &[TaskRow], list: &List) -> bool {
-    u32::try_from(rows.len()).is_ok_and(|n| n >= list.limit)
+fn full(rows: usize, list: &List) -> bool {
+    u32::try_from(rows).is_ok_and(|n| n >= list.limit)
+}
+
+/// A row with what only the task itself can tell.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    row: TaskRow,
+    /// Steps that are unknown for ever.
+    written_off: usize,
+}
+
+async fn marked(store: &dyn Store, found: Vec<TaskRow>) -> Result<Vec<Row>, Fail> {
+    let mut rows = Vec::new();
+    for row in found {
+        let written_off = load(store, &row.id).await?.written_off().len();
+        rows.push(Row { row, written_off });
+    }
+    Ok(rows)
 }
 
 fn phase(text: &str) -> Result<Phase, Fail> {
@@ -57,8 +85,10 @@ pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fai
     let counts = Counts::of(&rows);
     rows.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
     let now = store.now().at;
+    let rows = marked(store.as_ref(), rows).await?;
+    let worked_on = is_worked_on_with(config, counts.moving > 0, ui).await;
     let json = serde_json::json!({
-        "v": 1, "tasks": rows,
+        "v": 1, "tasks": rows, "worked_on": worked_on,
         "counts": {"open": counts.open, "unknown": counts.unknown, "review": counts.review, "complete": counts.complete},
     });
     ui.show(&json, || if counts.open == 0 { "no task is open".to_owned() } else { rows_text(&rows, now) });
@@ -77,6 +107,8 @@ struct Counts {
     open: usize,
     unknown: usize,
     review: usize,
+    /// Tasks that could go on without a person.
+    moving: usize,
     /// All open tasks were counted.
     complete: bool,
 }
@@ -88,12 +120,13 @@ impl Counts {
             open: rows.len(),
             unknown: count(|t| t.unknown > 0),
             review: count(|t| t.reviews > 0),
+            moving: count(|t| t.phase != Phase::NeedsReview),
             complete: rows.len() < COUNTED as usize,
         }
     }
 
     fn words(&self, shown: usize) -> String {
-        let Self { open, unknown, review, complete } = self;
+        let Self { open, unknown, review, moving: _, complete } = self;
         let more = if *complete { "" } else { " (the newest; there may be more)" };
         format!(
             "{shown} of {open} open tasks shown{more} · {unknown} of {open} with an unknown outcome · {review} of {open} in review"
@@ -101,31 +134,34 @@ impl Counts {
     }
 }
 
-fn rows_text(rows: &[TaskRow], now: Millis) -> String {
+/// Characters of a reference and of a plan's name in a table.
+const NAME: usize = 20;
+
+fn rows_text(rows: &[Row], now: Millis) -> String {
+    let short = ShortIds::of(rows.iter().map(|t| t.row.id.as_str()));
     table(
-        ["TASK", "NAME", "PHASE", "STEPS", "UNKNOWN", "REVIEWS", "AGE"],
-        rows.iter().map(|t| {
+        ["TASK", "REFERENCE", "PLAN", "PHASE", "STEPS", "UNKNOWN", "REVIEWS", "AGE"],
+        rows.iter().map(|Row { row, written_off }| {
             [
-                t.id.to_string(),
-                t.name.clone(),
-                phase_text(t),
-                format!("{}/{}", t.settled, t.steps),
-                t.unknown.to_string(),
-                t.reviews.to_string(),
-                time::ago(t.created_at, now),
+                short.cut(row.id.as_str()).to_owned(),
+                cut(row.client_id.as_str(), NAME),
+                cut(&row.name, NAME),
+                format!("{}{}", phase_text(row.phase, *written_off), orders(row)),
+                format!("{}/{}", row.settled, row.steps),
+                row.unknown.to_string(),
+                row.reviews.to_string(),
+                time::age(row.created_at, now),
             ]
         }),
     )
 }
 
-fn phase_text(task: &TaskRow) -> String {
-    let word = ui::state(task.phase.word());
-    let note = match (task.cancelling, task.paused) {
+fn orders(task: &TaskRow) -> &'static str {
+    match (task.cancelling, task.paused) {
         (true, _) if !task.phase.is_end() => " (cancelling)",
         (false, true) if !task.phase.is_end() => " (paused)",
         (true | false, true | false) => "",
-    };
-    format!("{word}{note}")
+    }
 }
 
 #[cfg(test)]

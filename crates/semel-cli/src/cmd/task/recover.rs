@@ -121,7 +121,7 @@ async fn until_still(
                         tokio::time::sleep(REREAD).await;
                     },
                     () = tokio::time::sleep(REREAD) => {}
-                    _ = tokio::signal::ctrl_c() => {
+                    () = crate::system::interrupted() => {
                         return Ok(Watched { task: id.clone(), early: Some(Exit::Interrupted) });
                     }
                 }

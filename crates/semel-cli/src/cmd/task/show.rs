@@ -1,12 +1,16 @@
 //! `semel task show`: everything about a task.
 
-use crate::cmd::{find, follow, why::load};
+use crate::cmd::{
+    find,
+    follow::{self, Shared, phase_text},
+    why::{is_worked_on, load},
+};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
     ui::{
         self, Ui,
-        table::{cut, table},
+        table::{ShortIds, cut, table},
         time,
     },
     wire,
@@ -24,14 +28,17 @@ use serde::Serialize;
 
 /// Characters of the inputs that are shown; `--json` shows all.
 const INPUTS: usize = 160;
+/// Characters of a question in a table; `review show` has all of it.
+pub(crate) const QUESTION: usize = 40;
 
 pub(super) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail> {
     let store = wire::read(config).await?;
     let store = store.as_ref();
     let id = find::task(config, store, id).await?;
     let task = load(store, &id).await?;
-    let now = store.now();
-    ui.show(&json(&task, now), || text(&task, now));
+    let (now, shared) = (store.now(), follow::shared(store, &task).await?);
+    let worked_on = is_worked_on(config, &task, ui).await;
+    ui.show(&json(&task, &shared, worked_on, now), || text(&task, &shared, now));
     Ok(Exit::Done)
 }
 
@@ -44,14 +51,14 @@ struct OperationJson {
     key_left_ms: Option<i64>,
 }
 
-fn json(task: &Task, now: Now) -> serde_json::Value {
+fn json(task: &Task, shared: &Shared, worked_on: bool, now: Now) -> serde_json::Value {
     let rows = projection::of(task, 0);
     let operations = rows.operations.into_iter().filter_map(|row| {
         let op = task.operations.get(&row.id)?;
         Some(OperationJson { row, rail: Rail::of(task, op).full(), key_left_ms: key_left(task, op, now) })
     });
     let operations: Vec<_> = operations.collect();
-    let steps: Vec<_> = task.steps_in_order().map(|s| follow::step_report(task, s)).collect();
+    let steps: Vec<_> = task.steps_in_order().map(|s| follow::step_report(task, s, shared)).collect();
     serde_json::json!({
         "v": 1,
         "task": rows.task,
@@ -59,6 +66,7 @@ fn json(task: &Task, now: Now) -> serde_json::Value {
         "inputs": task.inputs,
         "generation": task.generation,
         "session": task.session,
+        "worked_on": worked_on,
         "steps": steps,
         "operations": operations,
         "reviews": rows.reviews,
@@ -68,8 +76,8 @@ fn json(task: &Task, now: Now) -> serde_json::Value {
     })
 }
 
-fn text(task: &Task, now: Now) -> String {
-    let mut parts = vec![header(task, now), follow::steps_table(task, now.at)];
+fn text(task: &Task, shared: &Shared, now: Now) -> String {
+    let mut parts = vec![header(task, now), follow::steps_table(task, shared, now.at)];
     if !task.operations.is_empty() {
         parts.push(operations(task, now));
     }
@@ -79,7 +87,10 @@ fn text(task: &Task, now: Now) -> String {
     if !task.plan.pins.is_empty() {
         parts.push(table(["PIN", "VERSION"], task.plan.pins.iter().map(|(n, v)| [n.clone(), v.clone()])));
     }
-    parts.push(why_task(task, now).to_string().trim_end().to_owned());
+    let mut why = why_task(task, now);
+    // A page does not send its reader to itself.
+    why.next.retain(|next| !next.starts_with("semel task show "));
+    parts.push(why.to_string().trim_end().to_owned());
     parts.join("\n\n")
 }
 
@@ -89,15 +100,11 @@ fn header(task: &Task, now: Now) -> String {
         Stored::Artifact(at) => format!("{} bytes, kept as {}", at.bytes, at.hash.short()),
     };
     let mut lines = vec![
-        format!("{} {}", task.id, ui::state(oblige::phase(task).word())),
+        format!("{} {}", task.id, phase_text(oblige::phase(task), task.written_off().len())),
         format!("  plan        {} {}", task.plan.name, task.plan.hash),
         format!("  client id   {} of tenant {}", task.client_id, task.tenant),
         format!("  inputs      {inputs}"),
-        format!(
-            "  created     {} ({} ago)",
-            time::moment(task.created_at),
-            time::ago(task.created_at, now.at)
-        ),
+        format!("  created     {} ({})", time::moment(task.created_at), time::ago(task.created_at, now.at)),
         format!("  version     {}, generation {}, owner {}", task.version, task.generation, owner(task)),
     ];
     lines.extend(order("cancelling", task.cancelling.as_ref()));
@@ -116,17 +123,18 @@ fn order(word: &str, order: Option<&semel_kernel::task::Order>) -> Option<String
 }
 
 fn operations(task: &Task, now: Now) -> String {
+    let short = ShortIds::of([task.id.as_str()].into_iter());
     table(
-        ["OPERATION", "STATUS", "GUARANTEE", "ATTEMPTS", "KEY LEFT", "L0 TO L8"],
+        ["OPERATION", "STATUS", "GUARANTEE", "ATTEMPTS", "KEY LEFT", "①–⑦"],
         task.operations.values().map(|op| {
             let guarantee = task.terms(&op.planned).map_or("-", |t| t.guarantee().word());
             [
-                op.planned.id.to_string(),
+                short.operation(op.planned.id.as_str()),
                 ui::state(op.status().word()),
                 guarantee.to_owned(),
                 op.made().to_string(),
                 left(key_left(task, op, now)),
-                Rail::of(task, op).full(),
+                Rail::of(task, op).strip(),
             ]
         }),
     )
@@ -145,15 +153,15 @@ pub(crate) fn left(ms: Option<i64>) -> String {
 
 fn reviews(task: &Task, now: Millis) -> String {
     table(
-        ["REVIEW", "STEP", "OPENED", "QUESTION", "DECIDED"],
+        ["REVIEW", "STEP", "OPENED", "DECIDED", "QUESTION"],
         task.reviews.iter().map(|r| {
             let decided = r.decided.as_ref();
             [
                 r.id.to_string(),
                 r.step.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-                format!("{} ago", time::ago(r.opened_at, now)),
-                r.question.clone(),
+                time::ago(r.opened_at, now),
                 decided.map_or_else(|| "no".to_owned(), |d| format!("by {}", d.actor)),
+                cut(&r.question, QUESTION),
             ]
         }),
     )

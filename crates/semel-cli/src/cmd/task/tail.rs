@@ -31,7 +31,7 @@ pub(super) async fn run(config: &Config, id: &str, no_follow: bool, ui: Ui) -> R
         }
         tokio::select! {
             () = tokio::time::sleep(POLL) => {}
-            _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+            () = crate::system::interrupted() => return Ok(Exit::Interrupted),
         }
     }
 }

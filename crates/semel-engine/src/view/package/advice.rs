@@ -3,13 +3,20 @@
 //! Invariant: advice never asks for a resend of what is unknown; it asks for a fact first.
 
 use super::operation_of;
-use crate::view::{act, clock::when, command};
+use crate::view::{
+    act,
+    clock::{utc, when},
+    command,
+};
 use semel_kernel::{
+    json::Json,
     operation::{Judgement, Operation},
+    outcome::Stored,
     review::{Decision, Review, ReviewCause},
     task::Task,
     time::Now,
 };
+use semel_ports::request::{HttpRequest, Part};
 use serde::Serialize;
 
 /// What we recommend.
@@ -35,7 +42,7 @@ impl Advice {
 }
 
 pub(super) fn of(task: &Task, review: &Review, now: Now) -> Advice {
-    let Some(op) = operation_of(task, review) else { return about_task(review) };
+    let Some(op) = operation_of(task, review) else { return about_task(task, review) };
     let subject = About { task, op, review, now };
     match &review.cause {
         ReviewCause::Contradiction => subject.contradiction(),
@@ -52,8 +59,8 @@ pub(super) fn of(task: &Task, review: &Review, now: Now) -> Advice {
     }
 }
 
-fn about_task(review: &Review) -> Advice {
-    let go_on = command::decide(&review.id, &Decision::GoOn);
+fn about_task(task: &Task, review: &Review) -> Advice {
+    let go_on = command::decide(task, review, &Decision::GoOn);
     let abort = "the work is no longer wanted: then answer `--abort`";
     match &review.cause {
         ReviewCause::Budget { which } => {
@@ -86,6 +93,25 @@ fn about_task(review: &Review) -> Advice {
     }
 }
 
+/// Characters of the arguments that an advice repeats.
+const ARGUMENTS: usize = 240;
+
+/// Whether the target got our key, and so can be searched by it.
+fn carries_key(op: &Operation) -> bool {
+    let Some(Stored::Inline(json)) = &op.request else { return false };
+    let Ok(request) = serde_json::from_str::<HttpRequest>(&json.canonical()) else { return false };
+    let texts = request.headers.iter().map(|(_, text)| text).chain([&request.url]).chain(&request.body);
+    texts.flat_map(|text| &text.0).any(|part| *part == Part::Key)
+}
+
+/// The times within which bytes of the attempts in doubt may have left.
+fn sent_between(op: &Operation) -> Option<String> {
+    let open = op.attempts.iter().filter(|a| a.is_open() && a.n > 0);
+    let first = open.clone().map(|a| a.started_at).min()?;
+    let last = open.map(|a| a.ended_at.unwrap_or(a.dead_at())).max()?;
+    Some(format!("between {} and {}", utc(first), utc(last)))
+}
+
 /// An operation in review.
 struct About<'a> {
     task: &'a Task,
@@ -102,16 +128,16 @@ impl About<'_> {
     }
 
     fn happened(&self) -> String {
-        format!("{} --happened --ref REFERENCE", command::review("decide", &self.review.id))
+        let happened = Decision::ItHappened { reference: "REFERENCE".to_owned(), result: Json::Null };
+        command::decide(self.task, self.review, &happened)
     }
 
     /// The one safe order for what is unknown: a fact from where the effect would be.
     fn look_yourself(&self) -> Advice {
         let act = format!(
-            "look at the target itself, or ask its owner, whether {} is there (search for key {} or the time of the \
-             attempts), and answer with that fact: `{}`",
+            "look at the target itself, or ask its owner, whether {} is there ({}), and answer with that fact: `{}`",
             self.what(),
-            self.key(),
+            self.search(),
             self.happened()
         );
         let why = format!(
@@ -133,13 +159,18 @@ impl About<'_> {
         format!("it is not there: then answer `--did-not`{from}, and recovery may send it again")
     }
 
-    fn key(&self) -> &str {
-        self.op
-            .attempts
-            .iter()
-            .rev()
-            .find(|a| a.n > 0)
-            .map_or(self.op.planned.key.as_str(), |a| a.key.as_str())
+    /// What to search the target for: the key where it was sent, else what the request said, and when it was sent.
+    fn search(&self) -> String {
+        let sent = sent_between(self.op).map_or_else(String::new, |times| format!(", sent {times}"));
+        if carries_key(self.op) {
+            return format!("search for key {}{sent}", self.op.key());
+        }
+        let target = if self.op.planned.target.is_empty() { "-" } else { &self.op.planned.target };
+        let with = match &self.op.planned.arguments {
+            Stored::Inline(Json::Null) | Stored::Artifact(_) => String::new(),
+            Stored::Inline(json) => format!(" with {}", act::cut(&json.canonical(), ARGUMENTS)),
+        };
+        format!("it got no key from us: search for {target}{with}{sent}")
     }
 
     fn contradiction(&self) -> Advice {
@@ -162,7 +193,7 @@ impl About<'_> {
         if !can_ask {
             return self.look_yourself();
         }
-        let again = command::decide(&self.review.id, &Decision::AskAgain);
+        let again = command::decide(self.task, self.review, &Decision::AskAgain);
         let act = format!("see whether the look-up of the target works now, then `{again}`");
         let why = format!(
             "{} look-ups gave no clear answer; asking changes nothing at the target",
@@ -179,7 +210,7 @@ impl About<'_> {
         if !proven {
             return self.look_yourself();
         }
-        let go_on = command::decide(&self.review.id, &Decision::GoOn);
+        let go_on = command::decide(self.task, self.review, &Decision::GoOn);
         let act = format!("bring the target back, then `{go_on}`");
         let why = "not one byte of any attempt was handed to a connection, so nothing happened";
         Advice::new(act, why)

@@ -35,16 +35,16 @@ pub struct Choice {
     pub then: Option<String>,
 }
 
-/// Every answer to an open review; none for a decided one.
+/// Every answer to an open review, those that would be refused now last; none for a decided one.
 #[must_use]
 pub fn choices(task: &Task, review: &Review, now: Now) -> Vec<Choice> {
     if review.decided.is_some() {
         return Vec::new();
     }
-    answers(review, now)
-        .into_iter()
-        .map(|(answer, decision)| choice(task, review, answer, decision, now))
-        .collect()
+    let all = answers(review, now).into_iter();
+    let mut all: Vec<Choice> = all.map(|(answer, to)| choice(task, review, answer, to, now)).collect();
+    all.sort_by_key(|c| c.refused.is_some());
+    all
 }
 
 fn answers(review: &Review, now: Now) -> Vec<(&'static str, Decision)> {
@@ -66,7 +66,7 @@ fn answers(review: &Review, now: Now) -> Vec<(&'static str, Decision)> {
 }
 
 fn choice(task: &Task, review: &Review, answer: &'static str, decision: Decision, now: Now) -> Choice {
-    let command = command::decide(&review.id, &decision);
+    let command = command::decide(task, review, &decision);
     let input = Input::Decide {
         review: review.id.clone(),
         decision,

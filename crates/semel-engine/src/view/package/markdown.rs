@@ -32,7 +32,16 @@ impl Package {
     fn head(&self, page: &mut String, now: Now) {
         let review = &self.review;
         push(page, &format!("# {}\n", self.question));
-        push(page, &format!("Review `{}`, page {}, as of {}.", review.id, review.page, utc(self.at)));
+        push(
+            page,
+            &format!(
+                "Review `{}`, page version {} (pass `--page {}`), as of {}.",
+                review.id,
+                review.page,
+                review.page,
+                utc(self.at)
+            ),
+        );
         let step =
             review.step.as_ref().map_or_else(|| "the whole task".to_owned(), |s| format!("step `{s}`"));
         push(page, &format!("Open since {}, about {step}.", when(review.opened_at, now)));
@@ -41,8 +50,8 @@ impl Package {
         }
         let Some(rail) = &self.rail else { return };
         push(page, &format!("\n## What is proven\n\n`{rail}` (● proven, ✕ proven not, ▨ open)\n"));
-        for at in rail.why() {
-            push(page, &format!("- {} {} {}: {}", at.station, at.mark.sign(), at.name, at.rule));
+        for reach in rail.reaches() {
+            push(page, &format!("- {reach}"));
         }
     }
 
@@ -124,7 +133,7 @@ fn clocks(clocks: &Clocks, now: Now) -> Vec<String> {
         line("earlier attempts are dead on our side", clocks.attempts_dead_at),
         line("settled moment (“it did not” is believed from then on)", clocks.settled_at),
         line("key window ends", clocks.key_window_ends_at),
-        line("last safe resend with the same key", clocks.resend_until),
+        line("a send under this key leaves before", clocks.resend_until),
         line("approval expires", clocks.approval_expires_at),
         line("deadline of the task", clocks.deadline_at),
     ]

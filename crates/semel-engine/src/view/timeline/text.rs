@@ -1,7 +1,7 @@
 //! What each event says, in a few words.
 
 use crate::view::{
-    act::{clean, proof_words},
+    act::{self, clean, count, proof_words},
     clock::{length, utc},
 };
 use semel_kernel::{
@@ -17,10 +17,10 @@ pub(super) fn of(event: &Event) -> String {
     match event {
         Event::TaskCreated { plan, client_id, .. } => {
             format!(
-                "accepted as {client_id}: plan {} ({}), {} steps",
+                "accepted as {client_id}: plan {} ({}), {}",
                 plan.name,
                 plan.hash.short(),
-                plan.steps.len()
+                count(plan.steps.len(), "step")
             )
         }
         Event::LeaseAcquired { session, generation } => {
@@ -32,7 +32,7 @@ pub(super) fn of(event: &Event) -> String {
         Event::RecoveryFinished { settled, in_review } => {
             format!("recovery is over; settled: {}; in review: {}", names(settled), names(in_review))
         }
-        Event::StepExpanded { items, .. } => format!("its list has {} items", items.len()),
+        Event::StepExpanded { items, .. } => format!("its list has {}", count(items.len(), "item")),
         Event::StepPlanned { operation, same_as, .. } => planned(operation, same_as.as_ref()),
         Event::StepAttached { to, epoch, .. } => {
             format!("waits for the tenant-scoped operation in {to}~{epoch}")
@@ -65,10 +65,10 @@ pub(super) fn of(event: &Event) -> String {
         Event::TimerFired { .. } => "the timer fired".to_owned(),
         Event::ReviewOpened { review, cause, .. } => format!("asks a person ({review}): {}", cause.words()),
         Event::ReviewDecided { review, decision, actor, reason } => {
-            format!("{actor} answers {review}: {} ({})", decision_words(decision), clean(reason))
+            format!("{actor} answers {review}: {}{}", decision_words(decision), act::reason(reason))
         }
-        Event::CancelRequested { actor, reason } => format!("{actor} cancels: {}", clean(reason)),
-        Event::Paused { actor, reason } => format!("{actor} pauses: {}", clean(reason)),
+        Event::CancelRequested { actor, reason } => format!("{actor} cancels{}", act::reason(reason)),
+        Event::Paused { actor, reason } => format!("{actor} pauses{}", act::reason(reason)),
         Event::Resumed { actor } => format!("{actor} resumes"),
         Event::SnapshotAdopted { epoch, copied_at, actor } => {
             format!("{actor} adopts a copy made at {} as epoch {epoch}", utc(*copied_at))

@@ -2,7 +2,7 @@
 
 use super::{Clause, person_decides, recorded, review_commands};
 use crate::view::{
-    act::{clean, proof_words, settled},
+    act::{ActKind, clean, proof_words, reason, settled},
     clock::when,
     command,
     dry_run::feed,
@@ -34,6 +34,10 @@ pub(super) fn clause(task: &Task, op: &Operation, now: Now) -> Clause {
         return Clause::new(state, known, person_decides(review)).with(review_commands(review));
     }
     let next = outlook::of_step(task, task, &op.step, now);
+    if is_in_hand(op, next.kind) && task.paused.is_none() {
+        let text = format!("Semel {}; nothing has to be done by hand", next.text);
+        return Clause::new(state, known, text).with(in_hand_commands(task, op));
+    }
     Clause::new(state, known, format!("Semel {}", next.text)).with(commands(task, op, now))
 }
 
@@ -84,7 +88,7 @@ fn written_off(task: &Task, step: &Step, op: &Operation) -> String {
     let order = order.filter_map(|r| r.decided.as_ref()).find(|d| d.decision == Decision::WriteOff);
     let by = order.map_or_else(
         || "the owner of the contract accepts that it may be lost".to_owned(),
-        |d| format!("{} wrote it off ({})", d.actor, clean(&d.reason)),
+        |d| format!("{} wrote it off{}", d.actor, reason(&d.reason)),
     );
     let n = op.attempts.iter().filter(|a| a.is_open()).count();
     let stay = if n == 1 { "attempt of it stays" } else { "attempts of it stay" };
@@ -157,7 +161,7 @@ fn in_flight(task: &Task, op: &Operation, now: Now) -> String {
         return "an attempt is under way".to_owned();
     };
     let owner = if attempt.generation < task.generation {
-        "whose owner is gone".to_owned()
+        "and the worker that made it is gone".to_owned()
     } else {
         "and its answer is awaited".to_owned()
     };
@@ -225,6 +229,22 @@ fn looked_up(op: &Operation, terms: &Terms, now: Now) -> String {
         Finding::Unclear { cause } => format!("was unclear ({})", clean(cause)),
     };
     format!("; look-up {}, sent at {}, {found}", op.probes.asked, when(at, now))
+}
+
+/// It is in doubt, and Semel settles the doubt by itself.
+fn is_in_hand(op: &Operation, next: ActKind) -> bool {
+    let in_doubt = matches!(op.judge(), Judgement::Unknown | Judgement::Pending);
+    let acts = matches!(
+        next,
+        ActKind::Wait | ActKind::Probe | ActKind::Begin | ActKind::Pace | ActKind::Commit | ActKind::Lose
+    );
+    in_doubt && acts
+}
+
+fn in_hand_commands(task: &Task, op: &Operation) -> Vec<String> {
+    let asks = task.terms(&op.planned).is_some_and(|t| t.probe.is_some());
+    let ask = asks.then(|| command::op("probe", &op.planned.id));
+    [command::task("tail", &task.id)].into_iter().chain(ask).collect()
 }
 
 fn commands(task: &Task, op: &Operation, now: Now) -> Vec<String> {

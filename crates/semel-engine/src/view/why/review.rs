@@ -2,7 +2,7 @@
 
 use super::{Clause, Why};
 use crate::view::{
-    act::{clean, settled},
+    act::{reason, settled},
     clock::when,
     command,
     package::choices::choices,
@@ -25,7 +25,7 @@ pub(super) fn why(task: &Task, review: &Review, now: Now) -> Why {
 
 fn decided(task: &Task, by: &Decided, now: Now) -> Clause {
     let word = decision_words(&by.decision, now);
-    let known = format!("{} answered “{word}” at {} ({})", by.actor, when(by.at, now), clean(&by.reason));
+    let known = format!("{} answered “{word}” at {}{}", by.actor, when(by.at, now), reason(&by.reason));
     let next = "Nothing more is asked here, and a second answer is refused";
     Clause::new("decided", known, next).with([command::why(&task.id)])
 }

@@ -1,7 +1,11 @@
 //! Sentences about a task: its phase, the step that matters most now, and what holds it.
 
 use super::{Clause, Why, recorded, review_commands, step};
-use crate::view::{act::clean, clock::when, command};
+use crate::view::{
+    act::{clean, count, reason},
+    clock::when,
+    command,
+};
 use semel_kernel::{
     oblige,
     operation::{Judgement, Operation},
@@ -49,7 +53,7 @@ fn failed(task: &Task, end: &End) -> String {
 fn cancelled(task: &Task) -> String {
     let done = task.steps_in_order().filter(|s| s.state.is_done()).count();
     let by = task.cancelling.as_ref().map_or_else(String::new, |o| format!("{} cancelled it; ", o.actor));
-    format!("{by}{done} of {} steps are done and nothing is open", task.order.len())
+    format!("{by}{done} of {} done and nothing is open", count_are(task.order.len()))
 }
 
 fn left_unknown(task: &Task) -> String {
@@ -118,13 +122,21 @@ fn held(task: &Task, phase: Phase, review: &Review, now: Now) -> Clause {
 
 fn progress(task: &Task) -> String {
     let settled = task.steps.values().filter(|s| s.is_settled()).count();
-    format!("{settled} of {} steps are settled", task.order.len())
+    match (settled, task.order.len()) {
+        (0, 1) => "its one step is not settled".to_owned(),
+        (settled, all) => format!("{settled} of {} settled", count_are(all)),
+    }
+}
+
+/// `1 step is`, `3 steps are`.
+fn count_are(n: usize) -> String {
+    format!("{} {}", count(n, "step"), if n == 1 { "is" } else { "are" })
 }
 
 /// What holds or surrounds the whole task.
 fn circumstances(task: &Task, now: Now) -> String {
     let mut text = String::new();
-    let order = |o: &Order| format!("{} at {} ({})", o.actor, when(o.at, now), clean(&o.reason));
+    let order = |o: &Order| format!("{} at {}{}", o.actor, when(o.at, now), reason(&o.reason));
     if let Some(by) = &task.cancelling {
         text.push_str(&format!("; it is being cancelled by {}", order(by)));
     } else if let Some(by) = &task.paused {
