@@ -160,6 +160,8 @@ const SILENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause before the store is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
+/// How often a submission is repeated whose answer was lost with the owner.
+const SUBMITS_AGAIN: u32 = 3;
 /// How often those who read along look whether the owner is still there.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -229,16 +231,28 @@ async fn owner_gone(config: &Config) {
 /// Carries out a command: by the owner if there is one, else by taking the store for a moment.
 pub(crate) async fn command(config: &Config, command: Command) -> Result<Reply, Fail> {
     must_exist(config)?;
-    settled(match own_unless_owned(config).await? {
-        Some(owner) => briefly(&owner, command).await?,
-        None => at_the_door(config, &command).await?,
-    })
+    loop {
+        match own_unless_owned(config).await? {
+            Some(owner) => return settled(briefly(&owner, command).await?),
+            None => {
+                if let Some(reply) = at_the_door(config, &command).await? {
+                    return settled(reply);
+                }
+            }
+        }
+    }
 }
 
-async fn at_the_door(config: &Config, command: &Command) -> Result<Reply, Fail> {
-    let next = "run the same command again; repeating it is safe";
-    let lost = |e: DoorError| Fail::new(Exit::Store, "SM2011", e.to_string(), next);
-    door::call(&door_of(config), command).await.map_err(lost)
+/// The owner's answer; `None` when it closed its door before the command was brought to it.
+async fn at_the_door(config: &Config, command: &Command) -> Result<Option<Reply>, Fail> {
+    match door::call(&door_of(config), command).await {
+        Ok(reply) => Ok(Some(reply)),
+        Err(DoorError::Closed(_)) => Ok(None),
+        Err(e @ DoorError::Lost(_)) => {
+            let next = "run the same command again; repeating it is safe";
+            Err(Fail::new(Exit::Store, "SM2011", e.to_string(), next))
+        }
+    }
 }
 
 async fn briefly(owner: &Owner, command: Command) -> Result<Reply, Fail> {
@@ -261,12 +275,20 @@ pub(crate) async fn end(owner: &Owner) -> Result<(), StoreError> {
 
 /// Submits by the owner; without one the store is taken for a moment and may be made.
 pub(crate) async fn submit(config: &Config, command: Command) -> Result<Reply, Fail> {
-    settled(match own_unless_owned(config).await? {
-        Some(owner) => {
+    // Told twice, it is one task all the same, unless it is meant twice.
+    let mut again =
+        if matches!(command, Command::Submit { new_intent: false, .. }) { SUBMITS_AGAIN } else { 0 };
+    loop {
+        if let Some(owner) = own_unless_owned(config).await? {
             // A draining engine creates tasks for others and begins none itself, so nothing is cut off when we leave.
             owner.engine.drain();
-            briefly(&owner, command).await?
+            return settled(briefly(&owner, command).await?);
         }
-        None => at_the_door(config, &command).await?,
-    })
+        match at_the_door(config, &command).await {
+            Ok(Some(reply)) => return settled(reply),
+            Ok(None) => {}
+            Err(_) if again > 0 => again = again.saturating_sub(1),
+            Err(lost) => return Err(lost),
+        }
+    }
 }

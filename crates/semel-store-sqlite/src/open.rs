@@ -50,11 +50,14 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
 /// The first bytes of every file that SQLite writes.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Refuses what can be no store before anything is put beside it.
+/// Refuses what can be no store before anything is put beside it. What has a mark was one, and is damaged.
 fn must_be_ours(real: &Path, named: &Path) -> Result<(), StoreError> {
     let named = named.display();
     if real.is_dir() {
         return Err(StoreError::Unusable(format!("`{named}` is a folder; name a file in it")));
+    }
+    if mark::path_of(real).exists() {
+        return Ok(());
     }
     let Ok(mut file) = fs::File::open(real) else { return Ok(()) };
     let mut head = [0; MAGIC.len()];

@@ -17,6 +17,7 @@ use semel_engine::{
 use semel_kernel::{
     id::{ClientId, TaskId, Tenant},
     json::Json,
+    terms::Scope,
 };
 use semel_plan::plan::PlanDoc;
 use semel_ports::{Loaded, Secrets as _, Store};
@@ -58,7 +59,12 @@ async fn announce(store: &dyn Store, submitted: &Submitted, ui: Ui) -> Result<Ta
     let found = store.load(task).await.and_then(Loaded::into_task)?;
     let settled =
         found.end.is_some() && found.written_off().is_empty() && found.open_reviews().next().is_none();
-    if settled {
+    let shared = found.plan.tools.values().any(|t| matches!(t.scope, Scope::Tenant { .. }));
+    if settled && shared {
+        ui.say(
+            "  to mean it a second time, on purpose: raise `intent` in the step, its tool protects all runs",
+        );
+    } else if settled {
         ui.say("  to mean it a second time, on purpose: --new-intent");
     } else {
         ui.say(&format!("  what it waits for: semel why {task}"));

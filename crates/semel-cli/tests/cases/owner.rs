@@ -134,9 +134,12 @@ fn a_run_whose_owner_leaves_takes_the_store_itself() {
 fn runs_that_race_for_the_store_all_come_to_one_task() {
     let world = world("tickets", &keyed_poison());
     let run = ["run", "plan.yaml", "-i", "incident=one", "--json", "--timeout", "60s"];
-    let runs: Vec<_> = (0..8).map(|_| world.spawn(&run)).collect();
-    let codes: Vec<_> = runs.into_iter().map(|mut run| run.wait().unwrap().code()).collect();
-    assert_eq!(codes, [Some(0); 8]);
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..8).map(|_| scope.spawn(|| world.run(&run, None))).collect();
+        for ran in runs.into_iter().map(|run| run.join().unwrap()) {
+            assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        }
+    });
     assert_eq!((tasks(&world).len(), world.sink.effects()), (1, 1));
 }
 

@@ -150,7 +150,7 @@ fn the_look_up_that_init_writes_counts_only_our_reference() {
         Finding::Applied { .. } => "applied",
         Finding::Absent => "absent",
         Finding::Many { .. } => "many",
-        Finding::Pending { .. } => "pending",
+        Finding::Pending => "pending",
         Finding::Unclear { .. } => "unclear",
     };
     let cases = [

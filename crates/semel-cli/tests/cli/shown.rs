@@ -56,6 +56,14 @@ fn special(text: &str) -> Option<(Option<&'static str>, usize)> {
     if moment >= 20 && text[..moment].ends_with('Z') {
         return Some((Some("MOMENT"), moment));
     }
+    let clock = |(at, c): (usize, char)| match at {
+        2 | 5 => c == ':',
+        8 => c == '.',
+        _ => c.is_ascii_digit(),
+    };
+    if text.len() >= 12 && text.chars().take(12).enumerate().all(clock) {
+        return Some((Some("CLOCK"), 12));
+    }
     let whole = run(0, id);
     let hash = text.chars().take(whole).all(|c| c.is_ascii_hexdigit());
     if whole == 8 && hash {
@@ -131,6 +139,7 @@ fn strip(value: &mut Value) {
 fn what_differs_from_run_to_run_gets_a_name() {
     let text = "tsk_01k8mr50r8v8nbj3rkgph5lebe/act  12 s ago (in 1 min 36 s), 2026-11-30T18:23:23.522Z";
     assert_eq!(shown(text), "TASK/act  SPAN ago (in SPAN), MOMENT");
+    assert_eq!(shown("19:31:06.371  act"), "CLOCK  act");
     assert_eq!(shown("  a      b"), "  a  b");
     assert_eq!(shown("tsk_rkgph5  once:ab12cd34e  now"), "TASK  once:INPUTS  SPAN");
     assert_eq!(shown("rev_rkgph5lebe_1 127.0.0.1:4711/x"), "REVIEW_1 ADDRESS/x");

@@ -147,10 +147,8 @@ impl Check {
         match call.func_name.as_str() {
             "size" => self.habits.walked.extend(names),
             "type" => self.habits.typed.extend(names),
-            operator if COMPARISONS.contains(&operator) => {
-                if operands.iter().any(|operand| literal_text(&operand.expr).is_some()) {
-                    self.habits.against_text.extend(names);
-                }
+            operator if COMPARISONS.contains(&operator) && operands.iter().any(|o| is_text(o)) => {
+                self.habits.against_text.extend(names);
             }
             _ => {}
         }
@@ -216,6 +214,10 @@ pub(super) fn path_of(expr: &Expr) -> Option<Vec<&str>> {
     }
     path.reverse();
     Some(path)
+}
+
+fn is_text(node: &IdedExpr) -> bool {
+    literal_text(&node.expr).is_some()
 }
 
 fn literal_text(expr: &Expr) -> Option<&str> {

@@ -135,7 +135,8 @@ impl Lint<'_> {
     fn reference(&mut self) {
         let Some(probe) = &self.contract.probe else { return };
         let Some(applied) = probe.applied.as_ref().filter(|rule| !names_ours(rule)) else { return };
-        if probe.http.url.programs().any(|(program, _)| names_ours(program)) {
+        let mut address = probe.http.url.programs().flat_map(|(program, _)| program.names());
+        if address.any(|name| self.names_one(name)) {
             return;
         }
         let message = format!(
@@ -144,6 +145,16 @@ impl Lint<'_> {
         );
         let hint = "compare what was sent, such as `type(body) == list && body.exists_one(o, o.reference == args.reference)`; `key` and `operation` can be compared too, or stand in the address";
         self.warn("SM4313", "probe.applied", &message, hint);
+    }
+
+    /// Whether a name is different for every effect; an argument is when it is part of the identity.
+    fn names_one(&self, name: &str) -> bool {
+        let mut parts = name.split('.');
+        match (parts.next(), parts.next()) {
+            (Some("args"), Some(field)) => self.contract.fields.identity.iter().any(|key| key == field),
+            (Some(root), _) => root != "args" && OURS.contains(&root),
+            (None, _) => false,
+        }
     }
 
     /// Rules that read an answer of another shape in a way that nobody meant.

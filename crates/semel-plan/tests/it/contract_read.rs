@@ -243,6 +243,8 @@ fn a_look_up_that_may_find_what_is_not_ours_is_told() {
     for (url, rules, expected) in [
         (all, "applied: status == 200 && body.total == 1", vec!["SM4313"]),
         (all, "applied: status == 200", vec!["SM4313"]),
+        ("${{ args.desk + '/orders' }}", "applied: status == 200", vec!["SM4313"]),
+        ("${{ args.desk + '/' + args.ref }}", "applied: status == 200", vec![]),
         (one, "applied: status == 200", vec![]),
         ("https://x.example/${{ key }}", "applied: status == 200", vec![]),
         (all, "applied: status == 200 && body.ref == args.ref", vec![]),

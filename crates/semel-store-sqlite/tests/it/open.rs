@@ -48,8 +48,14 @@ fn files_of_others_and_newer_forms_are_refused() {
     Connection::open(&home.path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(home.try_open().err(), Some(StoreError::Unusable(_))));
     let home = Home::new();
-    std::fs::write(&home.path, b"this is text, and there is enough of it to be looked at closely").unwrap();
-    assert!(matches!(home.try_open().err(), Some(StoreError::Corrupt(_))));
+    let text = b"this is text, and there is enough of it to be looked at closely";
+    std::fs::write(&home.path, text).unwrap();
+    assert!(matches!(home.try_open().err(), Some(StoreError::Unusable(_))));
+    let home = Home::new();
+    drop(home.open());
+    std::fs::write(&home.path, text).unwrap();
+    let damaged = home.try_open().err();
+    assert!(matches!(damaged, Some(StoreError::Corrupt(_))), "it was a store: {damaged:?}");
 }
 
 #[tokio::test]

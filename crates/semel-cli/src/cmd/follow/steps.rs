@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Characters of a result or a cause in a table.
-const NOTE: usize = 44;
+const NOTE: usize = 36;
 
 #[derive(Serialize)]
 pub(crate) struct StepReport<'a> {
