@@ -125,7 +125,13 @@ impl From<StoreError> for Fail {
             | StoreError::Owned(_)
             | StoreError::Unusable(_) => Exit::Store,
         };
-        Self::new(exit, error.code(), error.to_string(), error.next())
+        let next = match &error {
+            StoreError::Unusable(why) if why.contains("not a Semel store") || why.contains("is a folder") => {
+                "name the store's own file: --store FILE"
+            }
+            other => other.next(),
+        };
+        Self::new(exit, error.code(), error.to_string(), next)
     }
 }
 

@@ -173,7 +173,11 @@ fn begin(
                 Completion::Fetched { hash, value }
             })),
             Io::Share { step, call } => drop(running.spawn(async move {
-                let result = share::find_or_create(&inner, &task, &call).await;
+                let result = match share::find_or_create(&inner, &task, &call).await {
+                    Ok(had) => Some(Ok(had)),
+                    Err(share::NotHad::Refused(refusal)) => Some(Err(refusal)),
+                    Err(share::NotHad::NotNow) => None,
+                };
                 Completion::Shared { step, result }
             })),
             Io::Watch { step, task: other } => drop(running.spawn(async move {

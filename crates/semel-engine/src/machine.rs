@@ -153,7 +153,9 @@ impl Machine {
             }
             Completion::Shared { step, result } => {
                 self.sharing.remove(&step);
-                self.shared(step, result);
+                if let Some(result) = result {
+                    self.shared(step, result);
+                }
                 self.turn(moment)
             }
             Completion::Watched { step, settlement } => {

@@ -26,6 +26,20 @@ use semel_plan::{
 use semel_ports::{Created, StoreError};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+/// Why a slot is not had.
+pub(crate) enum NotHad {
+    /// For certain: another request, another version, a limit.
+    Refused(Refusal),
+    /// The store cannot say now, and the process is leaving. The next owner asks again.
+    NotNow,
+}
+
+impl From<Refusal> for NotHad {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 fn conflict(cause: String, fields: Vec<String>) -> Refusal {
     Refusal { code: "SM1006", cause, fields }
 }
@@ -47,7 +61,7 @@ pub(crate) async fn find_or_create(
     inner: &Arc<Inner>,
     waiter: &TaskId,
     call: &SharedCall,
-) -> Result<(TaskId, u32), Refusal> {
+) -> Result<(TaskId, u32), NotHad> {
     let owner = load(inner, waiter).await?;
     for epoch in 1.. {
         let slot = slot(call, epoch)?;
@@ -65,7 +79,7 @@ pub(crate) async fn find_or_create(
             }
         }
     }
-    Err(limit("no epoch is left"))
+    Err(limit("no epoch is left").into())
 }
 
 /// The client id of a slot: the same for all versions.
@@ -78,7 +92,7 @@ fn slot(call: &SharedCall, epoch: u32) -> Result<ClientId, Refusal> {
     ClientId::parse(&format!("shared:{}:{digits}{mark}", call.tool)).map_err(limit)
 }
 
-async fn look(inner: &Inner, task: &TaskId, digest: Hash, call: &SharedCall) -> Result<Slot, Refusal> {
+async fn look(inner: &Inner, task: &TaskId, digest: Hash, call: &SharedCall) -> Result<Slot, NotHad> {
     let found = load(inner, task).await?;
     let now = inner.store.now().at;
     let over = found.end.as_ref().is_some_and(|end| now.since(end.at) > call.within_ms);
@@ -87,8 +101,8 @@ async fn look(inner: &Inner, task: &TaskId, digest: Hash, call: &SharedCall) -> 
     match (over, same_version) {
         (true, _) => Ok(Slot::Next),
         (false, true) if digest == call.request_hash => Ok(Slot::Attach),
-        (false, true) => Err(other_request(op, call)),
-        (false, false) => superseded(&found, op, call),
+        (false, true) => Err(other_request(op, call).into()),
+        (false, false) => Ok(superseded(&found, op, call)?),
     }
 }
 
@@ -133,7 +147,7 @@ async fn create(
     call: &SharedCall,
     slot: &ClientId,
     epoch: u32,
-) -> Result<Option<TaskId>, Refusal> {
+) -> Result<Option<TaskId>, NotHad> {
     let plan = inner.catalog.plan(inner.store.as_ref(), owner.plan.hash).await.map_err(limit)?;
     let shared = Arc::new(plan.shared(call)?);
     let intent = Intent { target: &call.target, version: &call.version, intent: call.intent };
@@ -149,13 +163,25 @@ async fn create(
         digest: call.request_hash,
         shared_epoch: epoch,
     };
-    match inner.create_unowned(new, planned_first).await {
-        Ok(Created::New(_)) => {
-            inner.ring();
-            Ok(Some(task))
+    loop {
+        match inner.create_unowned(new.clone(), planned_first).await {
+            Ok(Created::New(_)) => {
+                inner.ring();
+                return Ok(Some(task));
+            }
+            Ok(Created::Exists { .. }) => return Ok(None),
+            Err(refused) if !refused.code.starts_with("SM2") => {
+                return Err(Refusal { code: "SM1008", cause: refused.message, fields: refused.fields }.into());
+            }
+            // The store could not say. The slot decides, whether or not this creation is durable.
+            Err(refused) => {
+                tracing::warn!(code = refused.code, "{}; next: {}", refused.message, refused.next);
+                if inner.is_draining() {
+                    return Err(NotHad::NotNow);
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
         }
-        Ok(Created::Exists { .. }) => Ok(None),
-        Err(refused) => Err(Refusal { code: "SM2005", cause: refused.message, fields: refused.fields }),
     }
 }
 
@@ -178,26 +204,30 @@ fn planned_first(
     }
 }
 
-async fn find(inner: &Inner, tenant: &Tenant, slot: &ClientId) -> Result<Option<(TaskId, Hash)>, Refusal> {
+async fn find(inner: &Inner, tenant: &Tenant, slot: &ClientId) -> Result<Option<(TaskId, Hash)>, NotHad> {
     patiently(inner, || inner.store.find_client(tenant, slot)).await
 }
 
-async fn load(inner: &Inner, task: &TaskId) -> Result<Task, Refusal> {
+async fn load(inner: &Inner, task: &TaskId) -> Result<Task, NotHad> {
     patiently(inner, || inner.task(task)).await
 }
 
-/// A store that cannot answer now is asked again: a step does not fail because the disk is full for a while.
-async fn patiently<T, F>(inner: &Inner, mut read: impl FnMut() -> F) -> Result<T, Refusal>
+/// The pause before a store that could not answer is asked again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// A step does not fail for what the store cannot say now; only what it says for certain is an answer.
+async fn patiently<T, F>(inner: &Inner, mut read: impl FnMut() -> F) -> Result<T, NotHad>
 where
     F: Future<Output = Result<T, StoreError>>,
 {
     loop {
         match read().await {
             Ok(value) => return Ok(value),
-            Err(e) if e.passes() && !inner.is_draining() => {
-                tokio::time::sleep(Duration::from_millis(200)).await
+            Err(e @ (StoreError::NoTask(_) | StoreError::Corrupt(_) | StoreError::Limit(_))) => {
+                return Err(Refusal { code: e.code(), cause: e.to_string(), fields: Vec::new() }.into());
             }
-            Err(e) => return Err(Refusal { code: e.code(), cause: e.to_string(), fields: Vec::new() }),
+            Err(_) if inner.is_draining() => return Err(NotHad::NotNow),
+            Err(_) => tokio::time::sleep(AGAIN).await,
         }
     }
 }

@@ -52,6 +52,7 @@ pub enum Submitted {
 pub(crate) type First = fn(&PlanDoc, &Task, &Json) -> Result<Option<(StepName, PlannedOperation)>, Refused>;
 
 /// A task to be created.
+#[derive(Clone)]
 pub(crate) struct New {
     pub(crate) task: TaskId,
     pub(crate) tenant: Tenant,

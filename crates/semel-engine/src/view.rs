@@ -22,7 +22,7 @@ pub mod timeline;
 pub mod why;
 
 pub use act::ActKind;
-pub use answer::{RawAnswer, raw_answer};
+pub use answer::{RawAnswer, raw_answer, shown_words};
 pub use dry_run::{DryRun, dry_run};
 pub use package::Package;
 pub use rail::{Mark, Rail};

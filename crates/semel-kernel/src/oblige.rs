@@ -205,6 +205,10 @@ pub fn phase(task: &Task) -> Phase {
         };
     }
     let asks = owed.iter().any(|o| matches!(o, Obligation::Person));
+    // A review about the whole task holds everything: whatever else is waited for, only a person lets it go on.
+    if task.held() {
+        return Phase::NeedsReview;
+    }
     match (asks, owed.iter().any(waits)) {
         (true, false) => Phase::NeedsReview,
         (true, true) if only_deadline(task, &owed) => Phase::NeedsReview,

@@ -154,6 +154,9 @@ pub struct Task {
     pub steps: BTreeMap<StepName, Step>,
     /// Operations by id.
     pub operations: BTreeMap<OperationId, Operation>,
+    /// Their ids by target, so that a question about one target does not walk over all of them.
+    #[serde(default)]
+    pub targets: BTreeMap<String, Vec<OperationId>>,
     /// Reviews, in order.
     pub reviews: Vec<Review>,
     /// A recovery under way.
@@ -181,6 +184,11 @@ impl Task {
     #[must_use]
     pub fn operation_of(&self, step: &Step) -> Option<&Operation> {
         step.operation.as_ref().or(step.same_as.as_ref()).and_then(|id| self.operations.get(id))
+    }
+
+    /// Operations on a target, in the order they were planned.
+    pub fn on_target(&self, target: &str) -> impl Iterator<Item = &Operation> {
+        self.targets.get(target).into_iter().flatten().filter_map(|id| self.operations.get(id))
     }
 
     /// Steps in order.

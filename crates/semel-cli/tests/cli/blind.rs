@@ -136,3 +136,21 @@ fn pause_and_resume_say_what_they_lead_to() {
     bench.expect(0, &["task", "resume", "tsk"]);
     bench.expect(5, &["task", "recover", "tsk"]);
 }
+
+#[test]
+fn a_run_that_waits_for_an_operation_in_review_stops_and_names_that_review() {
+    let bench = Bench::new();
+    let sink = bench.sink("sms");
+    sink.fault("reset_after", 1);
+    bench.plan(&format!(
+        "tool: desk\neffect: blind\nkey: [order]\nscope: tenant\nwithin: 7d\nsuccess: status == 202\npending: false\n\
+         http: {{ method: POST, url: \"{}\", send: {{ to: \"${{{{ args.order }}}}\", text: hi }} }}\n",
+        sink.url("/messages")
+    ));
+    let run = |id: &str| bench.expect(5, &["run", "plan.yaml", "-i", "order=7", "--id", id]);
+    for ran in [run("first"), run("second"), bench.expect(5, &["task", "wait", "second"])] {
+        assert!(ran.talk.contains("semel review show rev_"), "{ran:?}");
+        assert!(ran.out.contains("at-most-once"), "the promise of the shared operation: {}", ran.out);
+    }
+    assert_eq!(sink.effects(), 1);
+}

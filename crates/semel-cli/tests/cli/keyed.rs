@@ -113,3 +113,17 @@ fn a_crash_after_the_effect_is_recovered_with_one_effect() {
     let json = bench.expect(0, &["op", "show", "act", "--json"]).json();
     assert_eq!((json["operation"]["attempts"].as_u64(), sink.effects()), (Some(2), 1));
 }
+
+#[test]
+fn an_answer_that_nobody_understands_is_shown_where_people_ask_why() {
+    let (bench, sink) = desk();
+    sink.fault("status_500_after", 9);
+    bench.expect(5, &["run", "plan.yaml", "-i", "order=7"]);
+    for args in [&["why", "act"][..], &["why", "tsk"], &["op", "show", "act"]] {
+        let ran = bench.expect(0, args);
+        assert!(ran.out.contains("answer to attempt 3: status 500 {"), "{args:?}: {}", ran.out);
+    }
+    let page = bench.expect(0, &["review", "show", "rev"]).out;
+    assert!(!page.contains("a send under this key"), "no command sends it: {page}");
+    assert_eq!(sink.effects(), 1);
+}

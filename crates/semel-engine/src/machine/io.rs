@@ -113,8 +113,8 @@ pub enum Completion {
     Shared {
         /// The step.
         step: StepName,
-        /// The task and its epoch, or the refusal.
-        result: Result<(TaskId, u32), Refusal>,
+        /// The task and its epoch, or the refusal; `None` when it could not be had now.
+        result: Option<Result<(TaskId, u32), Refusal>>,
     },
     /// Another task was looked at.
     Watched {

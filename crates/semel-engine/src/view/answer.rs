@@ -70,8 +70,19 @@ const fn is_puzzling(outcome: &Outcome) -> bool {
 }
 
 fn told(attempt: u32, at: Millis, shown: &Json) -> RawAnswer {
-    let text = |json: &Json| json.as_str().map_or_else(|| json.canonical(), ToOwned::to_owned);
     let body = shown.get("body").unwrap_or(shown);
-    let line = text(body).split_whitespace().collect::<Vec<_>>().join(" ");
-    RawAnswer { attempt, at, status: shown.get("status").map(text), body: cut(&line, SHOWN) }
+    RawAnswer { attempt, at, status: shown.get("status").map(text), body: cut(&text(body), SHOWN) }
+}
+
+/// A text as it is, anything else as JSON; on one line.
+fn text(json: &Json) -> String {
+    let text = json.as_str().map_or_else(|| json.canonical(), ToOwned::to_owned);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What was kept of an answer, in a line: its status and the beginning of its body.
+#[must_use]
+pub fn shown_words(shown: &Json) -> String {
+    let told = told(0, Millis(0), shown);
+    told.status.map_or(told.body.clone(), |status| format!("status {status} {}", told.body))
 }

@@ -105,7 +105,7 @@ impl Draft {
         };
         // The same id stands for the same request for ever, whatever became of it.
         let namesake = self.task.operations.get(&new.id);
-        let Some(twin) = namesake.or_else(|| self.task.operations.values().filter(|_| !reads).find(same))
+        let Some(twin) = namesake.or_else(|| self.task.on_target(&new.target).filter(|_| !reads).find(same))
         else {
             return Twin::None;
         };

@@ -130,6 +130,7 @@ fn planned(
         super::task::shadow(&mut op, restored);
         advance(step, Move::Lose, at)?;
     }
+    task.targets.entry(planned.target.clone()).or_default().push(planned.id.clone());
     if task.operations.insert(planned.id.clone(), op).is_some() {
         return corrupt(format!("operation `{}` was planned before", planned.id));
     }

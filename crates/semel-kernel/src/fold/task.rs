@@ -40,6 +40,7 @@ pub(crate) fn create(event: &Event, at: Millis) -> Result<Task, Corrupt> {
         steps: plan.steps.iter().map(|s| (s.name.clone(), step(s))).collect(),
         plan: plan.clone(),
         operations: BTreeMap::new(),
+        targets: BTreeMap::new(),
         reviews: Vec::new(),
         recovery: None,
         restored: *restored,

@@ -88,7 +88,7 @@ impl View<'_> {
                 && p.intent == mine.intent
                 && p.version != mine.version
         };
-        self.task.operations.values().filter(move |o| {
+        self.task.on_target(&mine.target).filter(move |o| {
             let left = self.task.steps.get(&o.step).is_some_and(Step::is_left_behind);
             other(&o.planned) && !left && self.terms.effect != Effect::None
         })
@@ -121,13 +121,10 @@ impl View<'_> {
     /// request may still arrive and overwrite ours.
     fn target_is_busy(&self) -> bool {
         let mine = &self.op.planned;
-        let others = self.task.operations.values();
-        others.filter(|o| o.planned.id != mine.id && o.planned.target == mine.target).any(|o| {
-            match o.judge() {
-                Judgement::Contradiction => o.planned.tool == mine.tool,
-                Judgement::InFlight | Judgement::Pending | Judgement::Unknown => self.must_follow(o),
-                Judgement::Unsent | Judgement::Applied | Judgement::NotApplied { .. } => false,
-            }
+        self.task.on_target(&mine.target).filter(|o| o.planned.id != mine.id).any(|o| match o.judge() {
+            Judgement::Contradiction => o.planned.tool == mine.tool,
+            Judgement::InFlight | Judgement::Pending | Judgement::Unknown => self.must_follow(o),
+            Judgement::Unsent | Judgement::Applied | Judgement::NotApplied { .. } => false,
         })
     }
 

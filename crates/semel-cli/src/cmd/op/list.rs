@@ -136,7 +136,7 @@ fn print(rows: &[Row], written_off: usize, now: Now, list: &List, ui: Ui) {
     let open: Vec<&Row> =
         rows.iter().filter(|r| r.row.status == Status::Unknown && !r.row.written_off).collect();
     let oldest = open.iter().map(|r| r.row.changed_at).min();
-    let oldest = oldest.map_or_else(String::new, |at| format!(" · oldest since {}", time::ago(at, now.at)));
+    let oldest = oldest.map_or_else(String::new, |at| format!(" · oldest {}", time::ago(at, now.at)));
     let full = u32::try_from(rows.len()).is_ok_and(|n| n >= list.limit);
     let more = if full { " (the last changed; --limit shows more)" } else { "" };
     let apart = if written_off == 0 {

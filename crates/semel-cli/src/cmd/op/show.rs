@@ -97,8 +97,11 @@ fn header(task: &Task, op: &Operation, now: Now) -> String {
 
 /// How long the same request may be sent again under its key, where a window binds it.
 fn window(task: &Task, op: &Operation, now: Now) -> String {
+    let asked = task.steps.get(&op.step).is_some_and(|s| s.review.is_some());
     match key_left(task, op, now) {
         None => String::new(),
+        // While a person is asked nothing is sent, so no time is left that anybody could use.
+        Some(1..) if asked => String::new(),
         Some(0) => ", whose window is over".to_owned(),
         left_ms => format!(", good for another {}", left(left_ms)),
     }

@@ -10,6 +10,7 @@ use semel_engine::view::{
     Package,
     clock::when,
     package::{Choice, Clocks},
+    shown_words,
 };
 use semel_kernel::time::{Millis, Now};
 
@@ -72,8 +73,11 @@ fn known(package: &Package) -> Vec<String> {
 
 fn tried(package: &Package) -> Vec<String> {
     let one = |t: &semel_engine::view::package::Tried| {
-        let raw =
-            if t.shown.is_null() { String::new() } else { format!("  {}", cut(&t.shown.canonical(), SHOWN)) };
+        let raw = if t.shown.is_null() {
+            String::new()
+        } else {
+            format!("  {}", cut(&shown_words(&t.shown), SHOWN))
+        };
         format!("{}  {}: {}{raw}", semel_engine::view::clock::utc(t.at), t.what, t.result)
     };
     package.tried.iter().map(one).collect()

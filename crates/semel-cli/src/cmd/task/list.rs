@@ -20,7 +20,7 @@ use semel_ports::{Page, Store, StoreError, TaskFilter, TaskRow};
 use serde::Serialize;
 
 /// Tasks that `ps` counts; with more, its counts say so.
-const COUNTED: u32 = 20_000;
+const COUNTED: u32 = 10_000;
 
 pub(super) async fn run(
     config: &Config,
@@ -135,7 +135,7 @@ impl Counts {
 }
 
 /// Characters of a reference and of a plan's name in a table.
-const NAME: usize = 20;
+const NAME: usize = 16;
 
 fn rows_text(rows: &[Row], now: Millis) -> String {
     let short = ShortIds::of(rows.iter().map(|t| t.row.id.as_str()));
