@@ -76,6 +76,7 @@ pub(crate) fn task(plan: &PlanDoc) -> Task {
         order: plan.kernel.steps.iter().map(|s| s.name.clone()).collect(),
         steps: steps.collect(),
         operations: BTreeMap::new(),
+        targets: BTreeMap::new(),
         reviews: Vec::new(),
         recovery: None,
         restored: None,
