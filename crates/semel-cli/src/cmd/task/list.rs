@@ -15,12 +15,13 @@ use crate::{
     },
     wire,
 };
-use semel_kernel::{task::Phase, time::Millis};
+use semel_kernel::{id::TaskId, task::Phase, time::Millis};
 use semel_ports::{Page, Store, StoreError, TaskFilter, TaskRow};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
-/// Tasks that `ps` counts; with more, its counts say so.
-const COUNTED: u32 = 10_000;
+/// Tasks that `ps` counts, among those that wait for a person and among the others; with more, its counts say so.
+const COUNTED: u32 = 5_000;
 
 pub(super) async fn run(
     config: &Config,
@@ -80,9 +81,9 @@ fn phase(text: &str) -> Result<Phase, Fail> {
 /// Tasks that are not finished; those with something unknown come first.
 pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fail> {
     let store = wire::read(config).await?;
-    let mut rows = open(store.as_ref()).await?;
+    let (mut rows, complete) = open(store.as_ref()).await?;
     rows.sort_by_key(|t| (t.unknown == 0, t.reviews == 0));
-    let counts = Counts::of(&rows);
+    let counts = Counts::of(&rows, complete);
     rows.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
     let now = store.now().at;
     let rows = marked(store.as_ref(), rows).await?;
@@ -96,9 +97,21 @@ pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// The newest open tasks, in one reading: pages that skip what was read would walk over the same rows again.
-async fn open(store: &dyn Store) -> Result<Vec<TaskRow>, StoreError> {
-    let phases = Phase::ALL.into_iter().filter(|p| !p.is_end()).collect();
+/// The newest open tasks, and whether they are all. Those that wait for a person are read apart, so that younger ones
+/// do not hide them.
+async fn open(store: &dyn Store) -> Result<(Vec<TaskRow>, bool), StoreError> {
+    let open = Phase::ALL.into_iter().filter(|p| !p.is_end());
+    let (people, others) = open.partition(|p| *p == Phase::NeedsReview);
+    let (mut rows, others) = (newest(store, people).await?, newest(store, others).await?);
+    let complete = rows.len().max(others.len()) < COUNTED as usize;
+    // A task that was answered between the two readings is in both.
+    let seen: BTreeSet<TaskId> = rows.iter().map(|t| t.id.clone()).collect();
+    rows.extend(others.into_iter().filter(|t| !seen.contains(&t.id)));
+    Ok((rows, complete))
+}
+
+/// In one reading: pages that skip what was read would walk over the same rows again.
+async fn newest(store: &dyn Store, phases: Vec<Phase>) -> Result<Vec<TaskRow>, StoreError> {
     let filter = TaskFilter { phases, ..TaskFilter::default() };
     store.tasks(&filter, Page { skip: 0, limit: COUNTED }).await
 }
@@ -114,14 +127,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(rows: &[TaskRow]) -> Self {
+    fn of(rows: &[TaskRow], complete: bool) -> Self {
         let count = |test: fn(&TaskRow) -> bool| rows.iter().filter(|t| test(t)).count();
         Self {
             open: rows.len(),
             unknown: count(|t| t.unknown > 0),
             review: count(|t| t.reviews > 0),
             moving: count(|t| t.phase != Phase::NeedsReview),
-            complete: rows.len() < COUNTED as usize,
+            complete,
         }
     }
 
