@@ -3,7 +3,7 @@
 use crate::{
     engine::{Inner, Progress},
     hands::Nudge,
-    machine::{Completion, Io, Machine},
+    machine::{Body, Completion, Io, Machine},
     share,
 };
 use semel_kernel::{
@@ -169,8 +169,8 @@ fn begin(
                 });
             }
             Io::Fetch(hash) => drop(running.spawn(async move {
-                let value = fetch(&inner, hash).await;
-                Completion::Fetched { hash, value }
+                let body = fetch(&inner, hash).await;
+                Completion::Fetched { hash, body }
             })),
             Io::Share { step, call } => drop(running.spawn(async move {
                 let result = match share::find_or_create(&inner, &task, &call).await {
@@ -193,15 +193,25 @@ fn begin(
             })),
             Io::File(facts) => drop(running.spawn(async move {
                 for fact in facts {
-                    if let Err(refused) = inner.amend(&task, fact).await {
-                        tracing::warn!(task = %task, code = refused.code, "evidence: {}", refused.message);
-                    }
+                    file(&inner, &task, fact).await;
                 }
                 Completion::Nudged
             })),
         }
     }
     stop
+}
+
+/// Late truth is kept: a store that is full or busy is waited for, as with any other turn.
+async fn file(inner: &Inner, task: &TaskId, fact: Input) {
+    while let Err(refused) = inner.amend(task, fact.clone()).await {
+        tracing::warn!(task = %task, code = refused.code, "evidence: {}; next: {}", refused.message, refused.next);
+        let passes = matches!(refused.code.as_str(), "SM2001" | "SM2002" | "SM2003");
+        if !passes || inner.is_draining() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// Repeats the very same turn while the store says that it may pass: full, busy, read-only. Nothing is sent meanwhile.
@@ -263,8 +273,10 @@ async fn send(inner: Arc<Inner>, permit: CallPermit) -> Completion {
     let request = match permit.request() {
         Stored::Inline(json) => read_request(json),
         Stored::Artifact(at) => match fetch(&inner, at.hash).await {
-            Some(json) => read_request(&json),
-            None => Err("the frozen request is not in the artifact store".to_owned()),
+            Body::There(json) => read_request(&json),
+            Body::Missing | Body::NotNow => {
+                Err("the frozen request cannot be read from the artifact store".to_owned())
+            }
         },
     };
     let report = match request {
@@ -278,9 +290,17 @@ fn read_request(json: &Json) -> Result<HttpRequest, String> {
     serde_json::from_str(&json.canonical()).map_err(|e| format!("the frozen request cannot be read: {e}"))
 }
 
-async fn fetch(inner: &Inner, hash: semel_kernel::hash::Hash) -> Option<Json> {
-    let bytes = inner.store.artifact(hash).await.ok()?;
-    Json::parse(&String::from_utf8(bytes).ok()?).ok()
+/// A body by its hash. That the store cannot say is not taken for *missing*.
+async fn fetch(inner: &Inner, hash: semel_kernel::hash::Hash) -> Body {
+    let parsed = |bytes| Json::parse(&String::from_utf8(bytes).ok()?).ok();
+    loop {
+        match inner.store.artifact(hash).await {
+            Ok(bytes) => return parsed(bytes).map_or(Body::Missing, Body::There),
+            Err(StoreError::NoArtifact(_)) => return Body::Missing,
+            Err(_) if inner.is_draining() => return Body::NotNow,
+            Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+        }
+    }
 }
 
 impl Progress {

@@ -11,7 +11,7 @@ mod facts;
 mod io;
 mod turn;
 
-pub use io::{Asking, Completion, Io};
+pub use io::{Asking, Body, Completion, Io};
 
 use semel_kernel::{
     hash::Hash,
@@ -19,6 +19,7 @@ use semel_kernel::{
     input::{Ctx, Input},
     json::Json,
     outcome::{Outcome, Stored},
+    review::ReviewCause,
     task::Task,
     time::{Generation, Now},
 };
@@ -58,6 +59,8 @@ enum State {
     Committing { next: Box<Task>, facts: Vec<Input>, parks: bool, then: Vec<Io> },
     /// The task is being loaded.
     Loading,
+    /// Another owner holds the task, here as it was last known: what is heard late is understood by it, and filed.
+    Fenced(Box<Task>),
     /// Over.
     Stopped,
 }
@@ -121,7 +124,7 @@ impl Machine {
     pub fn task(&self) -> Option<&Task> {
         match &self.state {
             State::Ready(task) => Some(task),
-            State::Committing { .. } | State::Loading | State::Stopped => None,
+            State::Committing { .. } | State::Loading | State::Fenced(_) | State::Stopped => None,
         }
     }
 
@@ -147,8 +150,8 @@ impl Machine {
                 self.heard(done);
                 self.turn(moment)
             }
-            Completion::Fetched { hash, value } => {
-                self.fetched(hash, value);
+            Completion::Fetched { hash, body } => {
+                self.fetched(hash, body);
                 self.turn(moment)
             }
             Completion::Shared { step, result } => {
@@ -177,7 +180,7 @@ impl Machine {
                 self.nudged = true;
                 Vec::new()
             }
-            State::Loading | State::Stopped => Vec::new(),
+            State::Loading | State::Fenced(_) | State::Stopped => Vec::new(),
         }
     }
 
@@ -211,7 +214,7 @@ impl Machine {
             }
             Err(CommitError::Fenced { .. }) => {
                 self.keep_facts(facts);
-                self.fenced()
+                self.fenced(next)
             }
             // It may be durable or not. What it started is not sent by us either way; the history decides.
             Err(CommitError::Store(StoreError::CommitUnknown(_))) => {
@@ -290,14 +293,34 @@ impl Machine {
         for done in std::mem::take(&mut self.unheard) {
             self.heard(done);
         }
-        if lost { self.fenced() } else { self.turn(moment) }
+        match std::mem::replace(&mut self.state, State::Stopped) {
+            State::Ready(task) if lost => self.fenced(task),
+            state => {
+                self.state = state;
+                self.turn(moment)
+            }
+        }
     }
 
-    /// Another owner holds the task: what we heard is evidence, and we change nothing any more.
-    fn fenced(&mut self) -> Vec<Io> {
+    /// Another owner holds the task: what we heard is evidence, and we change nothing any more. What is still under way
+    /// is waited for, and filed when it is heard.
+    fn fenced(&mut self, task: Box<Task>) -> Vec<Io> {
+        self.state = State::Fenced(task);
+        let mut io = self.file();
+        io.push(Io::Stop);
+        io
+    }
+
+    fn file(&mut self) -> Vec<Io> {
         let facts: Vec<Input> = self.facts.drain(..).filter(is_news).collect();
-        self.state = State::Stopped;
-        if facts.is_empty() { vec![Io::Stop] } else { vec![Io::File(facts), Io::Stop] }
+        if facts.is_empty() { Vec::new() } else { vec![Io::File(facts)] }
+    }
+
+    /// A body that the history refers to is not in the store: nothing may be evaluated without it.
+    fn body_missing(&mut self, hash: Hash) {
+        let what = format!("the body {} is not in the artifact store", hash.short());
+        let cause = ReviewCause::VersionMissing { what };
+        self.facts.push_back(Input::NeedPerson { cause });
     }
 
     fn adopt_outputs(&mut self, task: &Task) {

@@ -6,7 +6,7 @@
 //! Invariant: the same intent with another request is refused before anything is sent; another version starts only
 //! when the one before is proven not applied, written off, or settled longer than `within` ago.
 
-use crate::{command::Refused, engine::Inner, submit::New};
+use crate::{catalog::CatalogError, command::Refused, engine::Inner, submit::New};
 use semel_kernel::{
     decide::differing,
     event::PlannedOperation,
@@ -148,7 +148,7 @@ async fn create(
     slot: &ClientId,
     epoch: u32,
 ) -> Result<Option<TaskId>, NotHad> {
-    let plan = inner.catalog.plan(inner.store.as_ref(), owner.plan.hash).await.map_err(limit)?;
+    let plan = plan_of(inner, owner).await?;
     let shared = Arc::new(plan.shared(call)?);
     let intent = Intent { target: &call.target, version: &call.version, intent: call.intent };
     let task = TaskId::of_shared(&owner.tenant, &call.tool, &intent, epoch).map_err(limit)?;
@@ -183,6 +183,17 @@ async fn create(
             }
         }
     }
+}
+
+async fn plan_of(inner: &Inner, owner: &Task) -> Result<Arc<PlanDoc>, NotHad> {
+    let read = || async {
+        match inner.catalog.plan(inner.store.as_ref(), owner.plan.hash).await {
+            Ok(plan) => Ok(Ok(plan)),
+            Err(CatalogError::Missing(what)) => Ok(Err(limit(what))),
+            Err(CatalogError::Store(error)) => Err(error),
+        }
+    };
+    Ok(patiently(inner, read).await??)
 }
 
 /// The one step of an operation's task, resolved at its creation.

@@ -111,6 +111,9 @@ impl Draft {
             Input::Decide { review, decision, actor, reason, page } => {
                 self.decide_review(&review, decision, actor, reason, page, ctx)?;
             }
+            Input::CannotWrite { op, code, cause, fields } => {
+                self.cannot_write(&op, code, cause, fields, ctx)?;
+            }
             Input::NeedPerson { cause } => self.need_person(cause, ctx)?,
             Input::Cancel { actor, reason } => self.cancel(actor, reason, ctx)?,
             Input::Pause { actor, reason } => self.pause(actor, reason, ctx)?,

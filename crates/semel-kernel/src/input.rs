@@ -137,6 +137,17 @@ pub enum Input {
         /// The key of a grown key epoch, where refusals stick.
         next_key: String,
     },
+    /// The request of an operation cannot even be written down; nothing of it can leave.
+    CannotWrite {
+        /// The operation.
+        op: OperationId,
+        /// Stable code.
+        code: String,
+        /// What stands in the way.
+        cause: String,
+        /// The arguments it is about.
+        fields: Vec<String>,
+    },
     /// An attempt ended.
     Answered {
         /// The operation.

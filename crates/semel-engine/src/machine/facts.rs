@@ -1,6 +1,6 @@
 //! Reports become facts: the contract says what was seen means (DESIGN section 4).
 
-use super::{Asking, Completion, Machine, State};
+use super::{Asking, Body, Completion, Machine, State};
 use crate::names::Names;
 use semel_kernel::{
     hash::Hash,
@@ -50,9 +50,13 @@ impl Machine {
         self.facts.push_back(Input::Resolved { step, resolution });
     }
 
-    pub(super) fn fetched(&mut self, hash: Hash, value: Option<Json>) {
+    pub(super) fn fetched(&mut self, hash: Hash, body: Body) {
         self.fetching.remove(&hash);
-        self.bodies.insert(hash, value.unwrap_or(Json::Null));
+        match body {
+            Body::There(value) => drop(self.bodies.insert(hash, value)),
+            Body::Missing => return self.body_missing(hash),
+            Body::NotNow => return,
+        }
         let State::Ready(task) = &self.state else { return };
         let named: Vec<_> = task.steps.values().map(|s| (s.name.clone(), s.output.clone())).collect();
         for (step, output) in named {
@@ -68,7 +72,7 @@ impl Machine {
         say: impl FnOnce(&Contract, &Operation, &Names) -> Input,
     ) -> Option<Input> {
         let task = match &self.state {
-            State::Ready(task) | State::Committing { next: task, .. } => task,
+            State::Ready(task) | State::Committing { next: task, .. } | State::Fenced(task) => task,
             State::Loading | State::Stopped => return None,
         };
         let op = task.operations.get(id)?;

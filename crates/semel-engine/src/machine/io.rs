@@ -73,6 +73,17 @@ pub enum Io {
     Stop,
 }
 
+/// What the artifact store says of a body.
+#[derive(Debug)]
+pub enum Body {
+    /// Here it is.
+    There(Json),
+    /// It is not there, or is not JSON.
+    Missing,
+    /// The store cannot say now.
+    NotNow,
+}
+
 /// What was done.
 #[derive(Debug)]
 pub enum Completion {
@@ -106,8 +117,8 @@ pub enum Completion {
     Fetched {
         /// Its hash.
         hash: Hash,
-        /// The value; `None` when it is not there.
-        value: Option<Json>,
+        /// What was read.
+        body: Body,
     },
     /// The tenant-scoped operation's task is known.
     Shared {

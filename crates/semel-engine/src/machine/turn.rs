@@ -67,11 +67,13 @@ impl Machine {
 
     /// Takes everything that is known and goes as far as possible.
     pub(super) fn turn(&mut self, moment: &Moment) -> Vec<Io> {
-        if !matches!(self.state, State::Ready(_)) {
-            return Vec::new();
-        }
-        let State::Ready(task) = std::mem::replace(&mut self.state, State::Loading) else {
-            return Vec::new();
+        let task = match std::mem::replace(&mut self.state, State::Loading) {
+            State::Ready(task) => task,
+            state => {
+                let fenced = matches!(state, State::Fenced(_));
+                self.state = state;
+                return if fenced { self.file() } else { Vec::new() };
+            }
         };
         let mut making =
             Making { draft: Draft::on(*task), taken: Vec::new(), artifacts: Vec::new(), io: Vec::new() };
@@ -202,9 +204,14 @@ impl Machine {
         let request = match self.frozen(making.draft.task(), op, &args) {
             Some(Ok(request)) => request,
             Some(Err(refusal)) => {
-                // Nothing was sent and nothing will be: the request cannot even be written down.
-                let cause = semel_kernel::review::ReviewCause::VersionMissing { what: refusal.cause };
-                self.take(making, &mut Input::NeedPerson { cause }, moment, None);
+                let Refusal { code, cause, fields } = refusal;
+                let op = op.clone();
+                self.take(
+                    making,
+                    &mut Input::CannotWrite { op, code: code.into(), cause, fields },
+                    moment,
+                    None,
+                );
                 return;
             }
             None => return,

@@ -1,6 +1,7 @@
 //! Tests of the engine, in one binary.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
+mod machine;
 mod view_dry_run;
 mod view_package;
 mod view_rail;

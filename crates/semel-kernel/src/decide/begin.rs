@@ -5,16 +5,18 @@ use crate::{
     event::{Event, Why},
     id::OperationId,
     input::Ctx,
-    operation::{Attempt, Operation},
+    operation::{Attempt, Judgement, Operation},
     outcome::Stored,
     recover::{self, Act},
     reject::Reject,
+    review::ReviewCause,
     terms::Terms,
     time::Millis,
 };
 use alloc::{
     format,
     string::{String, ToString},
+    vec::Vec,
 };
 
 impl Draft {
@@ -54,6 +56,26 @@ impl Draft {
             request,
         };
         self.record(event, ctx)
+    }
+}
+
+impl Draft {
+    /// Known: nothing was sent, and nothing will be. Where the original of a restored store may have sent it, a person is
+    /// asked instead.
+    pub(super) fn cannot_write(
+        &mut self,
+        op: &OperationId,
+        code: String,
+        cause: String,
+        fields: Vec<String>,
+        ctx: Ctx,
+    ) -> Result<(), Reject> {
+        let found = self.operation(op)?;
+        let (step, judged) = (found.step.clone(), found.judge());
+        if judged == Judgement::Unsent {
+            return self.record(Event::StepFailed { step, code, cause, fields }, ctx);
+        }
+        self.need_person(ReviewCause::VersionMissing { what: cause }, ctx)
     }
 }
 

@@ -228,7 +228,7 @@ impl Draft {
         if self.task.end.is_some() || self.task.open_reviews().next().is_some() {
             return Ok(());
         }
-        let (mut undone, mut failed) = (false, None);
+        let mut failed = None;
         let cut_off = cut_off(&self.task);
         for step in self.task.steps_in_order() {
             if failed.is_none() && step.state == StepState::Failed {
@@ -237,7 +237,6 @@ impl Draft {
             if step.is_settled() {
                 continue;
             }
-            undone = true;
             let given_up = self.task.cancelling.is_some() && is_closed(&self.task, step);
             if !given_up && !cut_off.contains(&step.name) {
                 return Ok(());
@@ -245,7 +244,8 @@ impl Draft {
         }
         let written_off = self.task.written_off();
         let event = match failed {
-            _ if undone && self.task.cancelling.is_some() => Event::TaskCancelled { written_off },
+            // What was asked for is what it is called; each step says for itself how it came out (DESIGN section 10).
+            _ if self.task.cancelling.is_some() => Event::TaskCancelled { written_off },
             Some((step, code)) => Event::TaskFailed { step, code, written_off },
             None => Event::TaskCompleted { written_off },
         };

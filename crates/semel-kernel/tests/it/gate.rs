@@ -324,3 +324,19 @@ fn taking_a_task_over_is_no_progress() {
     assert!(is_progress(&turn(&story, from)));
     assert!(!is_progress(&[]));
 }
+
+/// What cannot be written down was not sent: a known failure, unless somebody else may have sent it.
+#[test]
+fn a_request_that_cannot_be_written_fails_only_what_is_proven_unsent() {
+    let unwritable = |story: &mut Story| {
+        let (op, code, cause) = (story.op_id("a"), "SM4405".into(), "a header with a line break".into());
+        story.give(Input::CannotWrite { op, code, cause, fields: Vec::new() });
+    };
+    let mut story = Story::one(terms(Effect::Keyed));
+    unwritable(&mut story);
+    story.expect_failed("a", "SM4405").expect_phase(Phase::Failed);
+    assert_eq!(story.started("a"), 0);
+    let mut story = Story::lost(terms(Effect::Keyed));
+    unwritable(&mut story);
+    story.expect_state("a", StepState::Unknown).expect_phase(Phase::NeedsReview);
+}

@@ -266,7 +266,7 @@ fn a_cancelled_task_asks_about_what_is_unknown_and_never_resends() {
         story.expect_review(&ReviewCause::CancelledWhileUnknown).expect_state("a", StepState::Unknown);
         let input = story.begin_input("a");
         story.refuses(input, "SM1005");
-        story.decide(it_happened()).expect_phase(Phase::Completed);
+        story.decide(it_happened()).expect_phase(Phase::Cancelled);
     }
 }
 
@@ -433,5 +433,5 @@ fn a_pending_operation_keeps_a_cancelled_task_open() {
     let mut story = Story::one(probed(Effect::Queryable));
     story.begin("a").answer("a", 1, pending()).cancel();
     assert!(story.task.end.is_none());
-    story.probe("a", found()).expect_phase(Phase::Completed);
+    story.probe("a", found()).expect_phase(Phase::Cancelled);
 }
