@@ -6,7 +6,12 @@
 //! Invariant: the same intent with another request is refused before anything is sent; another version starts only
 //! when the one before is proven not applied, written off, or settled longer than `within` ago.
 
-use crate::{catalog::CatalogError, command::Refused, engine::Inner, submit::New};
+use crate::{
+    catalog::CatalogError,
+    command::Refused,
+    engine::{Engine, Inner},
+    submit::New,
+};
 use semel_kernel::{
     decide::differing,
     event::PlannedOperation,
@@ -54,6 +59,23 @@ enum Slot {
     Attach,
     /// Settled too long ago, or proven not to have happened under another version: the next epoch is free.
     Next,
+}
+
+impl Engine {
+    /// The task of a tenant-scoped operation and its epoch, found or created; `None` when the store cannot say now.
+    /// One verb of a driver, for those that drive machines by themselves.
+    pub async fn share(&self, waiter: &TaskId, call: &SharedCall) -> Option<Result<(TaskId, u32), Refusal>> {
+        match find_or_create(&self.inner, waiter, call).await {
+            Ok(had) => Some(Ok(had)),
+            Err(NotHad::Refused(refusal)) => Some(Err(refusal)),
+            Err(NotHad::NotNow) => None,
+        }
+    }
+
+    /// How a tenant-scoped operation came out; `None` while it is open.
+    pub async fn settlement(&self, task: &TaskId) -> Option<Settlement> {
+        settlement(&self.inner, task).await
+    }
 }
 
 /// The operation's task and its epoch.

@@ -17,7 +17,7 @@ mod write;
 
 use crate::{
     error::StoreError,
-    projection::{OperationRow, ReviewRow, TaskRow},
+    projection::{OperationRow, Projection, ReviewRow, TaskRow},
 };
 use semel_kernel::{
     event::Recorded,
@@ -52,7 +52,7 @@ pub struct Coordination {
     pub claims: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     now: Now,
     epoch: u32,
@@ -66,7 +66,7 @@ struct State {
 }
 
 /// Everything kept of one task.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Kept {
     digest: Hash,
     history: Vec<Recorded>,
@@ -136,6 +136,32 @@ impl MemStore {
     /// Sets the epoch that leads every generation given from here on.
     pub fn set_epoch(&self, epoch: u32) {
         self.lock().epoch = epoch;
+    }
+
+    /// A copy of all that it keeps, like a copy of a file: neither sees the other's writes.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        let copy = self.lock().clone();
+        Self { state: Arc::new(Mutex::new(copy)) }
+    }
+
+    /// Goes back to a copy; its clock goes on. What was written since is lost, as by a disk that lies.
+    pub fn restore(&self, copy: &Self) {
+        let mut old = copy.lock().clone();
+        let mut state = self.lock();
+        old.now = state.now;
+        *state = old;
+    }
+
+    /// Puts another history in the place of a task's own. For negative controls: an engine that forgets.
+    pub fn replace(&self, task: &TaskId, history: Vec<Recorded>, rows: Projection) {
+        if let Some(kept) = self.lock().tasks.get_mut(task) {
+            kept.history = history;
+            kept.checkpoint = None;
+            kept.row = rows.task;
+            kept.operations = rows.operations.into_iter().map(|row| (row.id.clone(), row)).collect();
+            kept.reviews = rows.reviews;
+        }
     }
 
     /// What is kept of a task beside its rows; `None` when there is no such task.

@@ -342,15 +342,22 @@ impl Machine {
     fn rest(&mut self, task: Task, moment: &Moment) -> Vec<Io> {
         let wake = oblige::wakes_at(&task, moment.now);
         let (ended, version) = (task.end.is_some(), task.version);
+        let begins = wake.is_some_and(|at| at <= moment.now.at) && !self.draining;
         self.state = State::Ready(Box::new(task));
-        if self.is_busy() {
-            return wake.into_iter().filter(|at| *at < Millis::MAX).map(Io::WakeAt).collect();
+        if self.is_busy() || (begins && moment.lease_left_ms == 0) {
+            // What is owed at once is under way, or waits for the lease to be renewed: no reason to turn in circles.
+            let soon = moment.now.at.plus(SOON_MS);
+            let wake = wake.filter(|at| *at < Millis::MAX).map(|at| Io::WakeAt(at.max(soon)));
+            return wake.into_iter().collect();
         }
         self.state = State::Stopped;
         let due = if ended { None } else { wake.map(|at| at.max(moment.now.at)) };
         vec![Io::Release { generation: self.generation, version, due }, Io::Stop]
     }
 }
+
+/// Milliseconds after which a machine that could do nothing looks again.
+const SOON_MS: i64 = 100;
 
 fn refuse(refusal: Refusal) -> Resolution {
     Resolution::Refuse { code: refusal.code.into(), cause: refusal.cause, fields: refusal.fields }
