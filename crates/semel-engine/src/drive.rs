@@ -3,15 +3,15 @@
 use crate::{
     engine::{Inner, Progress},
     hands::Nudge,
-    machine::{Body, Completion, Io, Machine},
+    machine::{Body, Completion, Io, Machine, to_person},
     share,
 };
 use semel_kernel::{
-    decide::Draft, id::TaskId, input::Input, json::Json, limit, outcome::Stored, review::ReviewCause,
+    id::TaskId, input::Input, json::Json, limit, outcome::Stored, review::ReviewCause,
     task::Task, time::Millis,
 };
 use semel_ports::{
-    Authority, CallPermit, Claim, CommitError, Created, Creation, Due, HttpRequest, Receipt, Report,
+    CallPermit, Claim, CommitError, Created, Creation, HttpRequest, Receipt, Report,
     StoreError, Turn,
 };
 use std::{sync::Arc, time::Duration};
@@ -47,24 +47,14 @@ async fn work(
     pump(inner, &claim.task, machine, io, nudges, None).await
 }
 
-/// Opens a review in the owner's name and parks the task until it is answered. What an older owner left in flight is
-/// unknown from here.
+/// Asks a person and gives the task back.
 async fn give_to_person(
     inner: &Arc<Inner>,
     claim: &Claim,
     task: Task,
     cause: ReviewCause,
 ) -> Result<(), StoreError> {
-    let moment = inner.moment()?;
-    let mut draft = Draft::on(task);
-    let claimed = Input::Claimed { session: inner.session(), generation: claim.generation };
-    for input in [claimed, Input::NeedPerson { cause }] {
-        if let Err(reject) = draft.take(input, moment.ctx()) {
-            tracing::warn!(task = %claim.task, code = reject.code(), "{reject}");
-        }
-    }
-    let authority = Authority::Owner(claim.generation);
-    let (turn, _) = Turn::close(draft, moment.turn.clone(), authority, moment.now.at, Due::Park(None));
+    let turn = to_person(task, inner.session(), claim.generation, cause, &inner.moment()?);
     let progress = Progress::of(&turn);
     match patient(inner, || inner.store.commit(turn.clone())).await {
         Ok(_) => inner.tell(progress),

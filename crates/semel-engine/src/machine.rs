@@ -9,9 +9,11 @@
 
 mod facts;
 mod io;
+mod person;
 mod turn;
 
 pub use io::{Asking, Body, Completion, Io};
+pub use person::to_person;
 
 use semel_kernel::{
     hash::Hash,

@@ -77,8 +77,8 @@ impl Control {
             Self::KeyPerAttempt => &[Check::SameBytes],
             Self::NoSendBy | Self::StartedAfterSend => &[Check::Intent],
             Self::CheckpointAndResume => &[Check::Intent, Check::Chain, Check::Generation, Check::Lost],
-            Self::NoGenerationCheck => &[Check::Generation],
             Self::RetryOnTimeout
+            | Self::NoGenerationCheck
             | Self::ProbeWithoutSettle
             | Self::ProbeJudgedAtAnswer
             | Self::RefusalTakenForAll

@@ -11,13 +11,13 @@ use crate::{
 use semel_engine::{
     catalog::{Catalog, CatalogError},
     engine::{Engine, Options},
-    machine::{Completion, Io, Machine, Moment},
+    machine::{Completion, Io, Machine, Moment, to_person},
 };
 use semel_kernel::{
-    decide::{Draft, Submission},
+    decide::Submission,
     hash::Hash,
     id::{ClientId, SessionId, TaskId, Tenant, TurnId},
-    input::{Ctx, Input},
+    input::Input,
     limit,
     outcome::Stored,
     review::ReviewCause,
@@ -25,7 +25,7 @@ use semel_kernel::{
     time::Millis,
 };
 use semel_plan::plan::PlanDoc;
-use semel_ports::{Authority, CallPermit, Claim, Connector, Due, HttpRequest, Question, Report, Store, Turn};
+use semel_ports::{CallPermit, Claim, Connector, HttpRequest, Question, Report, Store};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -169,7 +169,9 @@ impl Sim {
             self.after(rest, Act::Inside(life, step));
             return;
         }
-        if self.chance.crash.happens(self.faults.pause) {
+        // Pauses that matter most lie between a question and the judgement of its answer, or before a first byte.
+        let weight = if matches!(step, Step::AskHeard(..) | Step::Dial { .. }) { 4 } else { 1 };
+        if self.chance.crash.happens(self.faults.pause * weight) {
             let ms = self.chance.crash.between(100, 3 * LEASE_MS);
             self.cover.mark(if ms > LEASE_MS { "fault: pause past the lease" } else { "fault: pause" });
             self.note(|| format!("life {life} stands still for {ms} ms"));
@@ -253,18 +255,9 @@ impl Sim {
     }
 
     fn gives_to_person(&mut self, life: u64, claim: &Claim, task: Task, cause: ReviewCause) {
-        let Some(found) = self.lives.get(&life) else { return };
-        let ctx = Ctx { now: self.store_now(), draw: 0 };
-        let mut draft = Draft::on(task);
-        let claimed = Input::Claimed { session: found.session.clone(), generation: claim.generation };
-        for input in [claimed, Input::NeedPerson { cause }] {
-            drop(draft.take(input, ctx));
-        }
-        let Some(id) = self.turn_id() else { return };
-        let authority = Authority::Owner(claim.generation);
-        let (turn, _) = Turn::close(draft, id, authority, ctx.now.at, Due::Park(None));
-        drop(at_once(self.store.commit(turn)));
-        self.checks.sync(self.now, &self.store, &claim.task, &mut self.cover, &self.world);
+        let Some(session) = self.lives.get(&life).map(|l| l.session.clone()) else { return };
+        let Some(moment) = self.moment(life) else { return };
+        drop(self.write(to_person(task, session, claim.generation, cause, &moment)));
     }
 
     fn holds(&mut self, life: u64, task: &TaskId, machine: Machine, client: Option<u32>) -> u64 {

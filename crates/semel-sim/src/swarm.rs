@@ -115,6 +115,15 @@ fn rate(c: &mut Chance, rare: u32, frequent: u32) -> u32 {
 }
 
 fn faults(c: &mut Chance) -> Faults {
+    let mut drawn = all_faults(c);
+    // A gateway that repeats a request, of which the target refuses one and obeys the other, is beyond any contract.
+    if drawn.refuse > 0 || drawn.trouble > 0 {
+        drawn.repeat = 0;
+    }
+    drawn
+}
+
+fn all_faults(c: &mut Chance) -> Faults {
     Faults {
         crash: rate(c, 15, 60),
         pause: rate(c, 10, 50),

@@ -196,7 +196,7 @@ impl Sim {
     }
 
     /// Writes a turn and looks at what became of it.
-    fn write(&mut self, mut turn: Turn) -> Result<Receipt, CommitError> {
+    pub(crate) fn write(&mut self, mut turn: Turn) -> Result<Receipt, CommitError> {
         let (task, events) = (turn.task.clone(), turn.events.len());
         let held = self.store.coordination(&task).map(|c| c.generation);
         let claimed = turn.authority.clone();

@@ -164,7 +164,7 @@ impl World {
         if sent.path == "sets" {
             self.states.entry(place.clone()).or_default().push((now, "ours".to_owned()));
         }
-        let seen_from = now + self.chance.delay(LAG_MS);
+        let seen_from = now + self.chance.between(0, LAG_MS);
         let effects = self.effects.entry(place).or_default();
         effects.push(Effect { at: now, seen_from, key: sent.key.clone() });
         let id = format!("{}-{}-{}", sent.path, sent.what, effects.len());

@@ -23,7 +23,17 @@ impl Checks {
             }
             self.says_truth(now, id, recorded, world);
         }
+        self.keeps_the_laws(now, id);
         self.rows_are_the_fold(now, store, id);
+    }
+
+    /// At the end of a turn; inside one, a contradiction may stand before its review.
+    fn keeps_the_laws(&mut self, now: i64, id: &TaskId) {
+        let Some(mirror) = self.mirrors.get(id) else { return };
+        if let Err(law) = law::check(&mirror.task) {
+            let what = format!("{id} at version {}: {law}", mirror.task.version);
+            self.broken(now, Check::Law, what);
+        }
     }
 
     fn takes(&mut self, now: i64, id: &TaskId, recorded: &Recorded, cover: &mut Cover) -> bool {
@@ -47,9 +57,6 @@ impl Checks {
         };
         cover.event(&mirror.task, &recorded.event);
         mirror.chain = super::chain::next(mirror.chain, recorded);
-        if let Err(law) = law::check(&mirror.task) {
-            self.broken(now, Check::Law, format!("{id} #{}: {law}", recorded.seq));
-        }
         self.mirrors.insert(id.clone(), mirror);
         true
     }
