@@ -10,6 +10,7 @@ use semel_sim::{
     swarm::Knobs,
 };
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     io::{self, Write as _},
     process::ExitCode,
@@ -182,20 +183,25 @@ fn json(options: &Options, batch: &Batch, seconds: f64, missing: &[&str]) -> Str
 fn controls(options: &Options) -> ExitCode {
     plans::all();
     let mut escaped = false;
-    say("| engine with a broken safeguard | caught by | at seed | caught in |");
-    say("|---|---|---|---|");
+    say("| engine with a broken safeguard | first caught at seed | by | caught in | by which rules |");
+    say("|---|---|---|---|---|");
     for control in Control::ALL {
-        let first = with_bar(&seeds_of(options, Some(control), false));
-        let (caught, of) = (first.broken.len(), first.runs);
-        match first.broken.first() {
-            Some((seed, found)) => {
-                say(&format!("| `{}` | {} | {seed} | {caught} of {of} |", control.word(), found.check.word()));
-            }
-            None => {
-                escaped = true;
-                say(&format!("| `{}` | **nothing** | – | 0 of {of} |", control.word()));
-            }
-        }
+        let batch = with_bar(&seeds_of(options, Some(control), false));
+        escaped |= batch.broken.is_empty();
+        say(&row(control, &batch));
     }
     if escaped { ExitCode::from(9) } else { ExitCode::SUCCESS }
+}
+
+fn row(control: Control, batch: &Batch) -> String {
+    let (word, caught, of) = (control.word(), batch.broken.len(), batch.runs);
+    let Some((seed, found)) = batch.broken.first() else {
+        return format!("| `{word}` | **never** | – | 0 of {of} | – |");
+    };
+    let mut by: BTreeMap<&str, u32> = BTreeMap::new();
+    for (_, found) in &batch.broken {
+        *by.entry(found.check.word()).or_default() += 1;
+    }
+    let by: Vec<String> = by.iter().map(|(check, n)| format!("{check} {n}")).collect();
+    format!("| `{word}` | {seed} | {} | {caught} of {of} | {} |", found.check.word(), by.join(", "))
 }

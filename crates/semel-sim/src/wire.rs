@@ -229,13 +229,14 @@ impl Sim {
                 self.note(|| format!("  {} answers {} about {}", sent.path, answer.status, sent.what));
                 self.goes_back(call, answer);
             }
-            Doing::Writes { after, looked, later } => {
-                if later {
-                    self.cover.mark(&format!("answer: 202 from {}", sent.path));
-                    let accepted = crate::world::answer(202, &Json::obj([("accepted", Json::Bool(true))]));
-                    self.goes_back(call, accepted);
+            Doing::Writes { after, looked, early } => {
+                let answered = early.is_some();
+                if let Some(early) = early {
+                    self.cover.mark(&format!("answer: {} from {}", early.status, sent.path));
+                    self.note(|| format!("  {} answers {} about {}, and works on", sent.path, early.status, sent.what));
+                    self.goes_back(call, early);
                 }
-                self.after(after, Act::Parcel(Parcel::Write { call, sent, answered: later, looked }));
+                self.after(after, Act::Parcel(Parcel::Write { call, sent, answered, looked }));
             }
         }
     }

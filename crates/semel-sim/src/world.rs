@@ -19,6 +19,10 @@ use semel_kernel::json::Json;
 use semel_ports::Answer;
 use std::collections::BTreeMap;
 
+/// Milliseconds that a slow target works on a request, at most: with the wire and the lag, less than the time-out and
+/// `settle` of its contract.
+const SLOW_MS: i64 = 5_000;
+
 /// A request as it arrives at a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
@@ -59,8 +63,8 @@ pub enum Doing {
         after: i64,
         /// It looked the key up when the request arrived, and found nothing.
         looked: bool,
-        /// It answers *accepted* at once.
-        later: bool,
+        /// It, or a gateway before it, answers at once, before it writes.
+        early: Option<Answer>,
     },
 }
 
@@ -151,8 +155,16 @@ impl World {
             self.remember(now, sent, None);
         }
         let can_be_asked = matches!(sent.path.as_str(), "both" | "asked" | "common");
-        let later = can_be_asked && self.chance.happens(self.faults.later);
-        Doing::Writes { after: self.chance.delay(1_500), looked, later }
+        if can_be_asked && self.chance.happens(self.faults.later) {
+            let accepted = answer(202, &Json::obj([("accepted", Json::Bool(true))]));
+            return Doing::Writes { after: self.chance.delay(SLOW_MS), looked, early: Some(accepted) };
+        }
+        let may_be_slow = can_be_asked || matches!(sent.path.as_str(), "blind" | "twice" | "loses");
+        if may_be_slow && self.chance.happens(self.faults.trouble) {
+            let gone = answer(502, &text("the gateway lost its patience, the target works on"));
+            return Doing::Writes { after: self.chance.between(0, SLOW_MS), looked, early: Some(gone) };
+        }
+        Doing::Writes { after: self.chance.delay(1_500), looked, early: None }
     }
 
     /// The write; the answer that follows from it.
