@@ -205,6 +205,10 @@ impl Store for Faulty {
         self.inner.operations(filter, page).await
     }
 
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        self.inner.count_operations(filter, most).await
+    }
+
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {
         self.inner.reviews(filter, page).await
     }

@@ -171,10 +171,12 @@ macro_rules! conformance_tests {
             query [
                 tasks_come_newest_first
                 tasks_are_filtered
+                tasks_are_filtered_by_tenant
                 operations_come_last_changed_first
                 operations_are_filtered
                 find_takes_text_literally
                 unknown_ones_are_listed_until_settled
+                written_off_ones_are_listed_and_counted
                 reviews_come_oldest_first
                 decided_reviews_are_shown_on_demand
                 pages_neither_lose_nor_repeat

@@ -19,6 +19,9 @@ use semel_kernel::{
     time::{Generation, Now},
 };
 
+/// The tenant of every order, unless a check says otherwise.
+pub(super) const ACME: &str = "acme";
+
 /// What is created.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
@@ -34,7 +37,7 @@ impl Order {
     pub(super) fn nth(n: u32) -> Self {
         Self {
             task: TaskId::parse(&format!("tsk_{n:04}")).unwrap(),
-            tenant: Tenant::parse("acme").unwrap(),
+            tenant: Tenant::parse(ACME).unwrap(),
             client: ClientId::parse(&format!("order-{n}")).unwrap(),
             name: "two-mails".to_owned(),
             inputs: Json::obj([("n", Json::from(n))]),

@@ -210,6 +210,10 @@ impl Store for Crooked {
         Ok(self.ordered(self.inner.operations(filter, page).await?))
     }
 
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        self.inner.count_operations(filter, most).await
+    }
+
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {
         Ok(self.ordered(self.inner.reviews(filter, page).await?))
     }

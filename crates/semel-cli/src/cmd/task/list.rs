@@ -1,9 +1,6 @@
 //! Tables of tasks: all of them, newest first, and those that are not finished, unknown ones first.
 
-use crate::cmd::{
-    follow::phase_text,
-    why::{is_worked_on_with, load},
-};
+use crate::cmd::{follow::phase_text, why::is_worked_on_with};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
@@ -17,7 +14,6 @@ use crate::{
 };
 use semel_kernel::{id::TaskId, task::Phase, time::Millis};
 use semel_ports::{Page, Store, StoreError, TaskFilter, TaskRow};
-use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Tasks that `ps` counts, among those that wait for a person and among the others; with more, its counts say so.
@@ -32,10 +28,9 @@ pub(super) async fn run(
 ) -> Result<Exit, Fail> {
     let phases = phases.iter().map(|p| phase(p)).collect::<Result<Vec<_>, _>>()?;
     let store = wire::read(config).await?;
-    let filter = TaskFilter { phases, name, prefix: None };
+    let filter = TaskFilter { phases, name, ..TaskFilter::default() };
     let rows = store.tasks(&filter, Page { skip: 0, limit: list.limit }).await?;
     let now = store.now().at;
-    let rows = marked(store.as_ref(), rows).await?;
     ui.show(&serde_json::json!({"v": 1, "tasks": rows}), || rows_text(&rows, now));
     if !ui.json && full(rows.len(), list) {
         ui.say(&format!("the {} newest; --limit shows more", rows.len()));
@@ -45,24 +40,6 @@ pub(super) async fn run(
 
 fn full(rows: usize, list: &List) -> bool {
     u32::try_from(rows).is_ok_and(|n| n >= list.limit)
-}
-
-/// A row with what only the task itself can tell.
-#[derive(Serialize)]
-struct Row {
-    #[serde(flatten)]
-    row: TaskRow,
-    /// Steps that are unknown for ever.
-    written_off: usize,
-}
-
-async fn marked(store: &dyn Store, found: Vec<TaskRow>) -> Result<Vec<Row>, Fail> {
-    let mut rows = Vec::new();
-    for row in found {
-        let written_off = load(store, &row.id).await?.written_off().len();
-        rows.push(Row { row, written_off });
-    }
-    Ok(rows)
 }
 
 fn phase(text: &str) -> Result<Phase, Fail> {
@@ -86,7 +63,6 @@ pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fai
     let counts = Counts::of(&rows, complete);
     rows.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
     let now = store.now().at;
-    let rows = marked(store.as_ref(), rows).await?;
     let worked_on = is_worked_on_with(config, counts.moving > 0, ui).await;
     let json = serde_json::json!({
         "v": 1, "tasks": rows, "worked_on": worked_on,
@@ -150,16 +126,17 @@ impl Counts {
 /// Characters of a reference and of a plan's name in a table.
 const NAME: usize = 16;
 
-fn rows_text(rows: &[Row], now: Millis) -> String {
-    let short = ShortIds::of(rows.iter().map(|t| t.row.id.as_str()));
+fn rows_text(rows: &[TaskRow], now: Millis) -> String {
+    let short = ShortIds::of(rows.iter().map(|t| t.id.as_str()));
     table(
         ["TASK", "REFERENCE", "PLAN", "PHASE", "STEPS", "UNKNOWN", "REVIEWS", "AGE"],
-        rows.iter().map(|Row { row, written_off }| {
+        rows.iter().map(|row| {
+            let written_off = usize::try_from(row.written_off).unwrap_or(usize::MAX);
             [
                 short.cut(row.id.as_str()).to_owned(),
                 cut(row.client_id.as_str(), NAME),
                 cut(&row.name, NAME),
-                format!("{}{}", phase_text(row.phase, *written_off), orders(row)),
+                format!("{}{}", phase_text(row.phase, written_off), orders(row)),
                 format!("{}/{}", row.settled, row.steps),
                 row.unknown.to_string(),
                 row.reviews.to_string(),

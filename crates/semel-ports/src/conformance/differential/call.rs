@@ -35,6 +35,7 @@ pub(super) enum Call {
     Artifact(Hash),
     Tasks(TaskFilter, Page),
     Operations(OperationFilter, Page),
+    CountOperations(OperationFilter, u32),
     Reviews(ReviewFilter, Page),
 }
 
@@ -109,6 +110,7 @@ impl Call {
             Self::Artifact(_) => "artifact",
             Self::Tasks(..) => "tasks",
             Self::Operations(..) => "operations",
+            Self::CountOperations(..) => "count_operations",
             Self::Reviews(..) => "reviews",
         }
     }
@@ -133,6 +135,7 @@ impl Call {
             | Self::Artifact(_)
             | Self::Tasks(..)
             | Self::Operations(..)
+            | Self::CountOperations(..)
             | Self::Reviews(..) => None,
         }
     }
@@ -164,6 +167,9 @@ impl Call {
             Self::Artifact(hash) => told(store.artifact(hash).await, |_| true),
             Self::Tasks(filter, page) => rows(store.tasks(&filter, page).await),
             Self::Operations(filter, page) => rows(store.operations(&filter, page).await),
+            Self::CountOperations(filter, most) => {
+                told(store.count_operations(&filter, most).await, |n| *n > 0)
+            }
             Self::Reviews(filter, page) => rows(store.reviews(&filter, page).await),
         }
     }

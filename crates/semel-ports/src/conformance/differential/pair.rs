@@ -13,7 +13,7 @@ use crate::{
         Factory,
         bench::{self, ALL},
         limits::pause_of,
-        story::{self, Fate, Order, Word},
+        story::{self, ACME, Fate, Order, Word},
     },
     mem::{Coordination, MemStore},
     store::{Creation, OperationFilter, Page, ReviewFilter, Store, TaskFilter},
@@ -21,7 +21,7 @@ use crate::{
 };
 use semel_kernel::{
     hash::Hash,
-    id::{SessionId, TaskId, TurnId},
+    id::{SessionId, TaskId, Tenant, TurnId},
     input::Input,
     json::Json,
     limit,
@@ -97,6 +97,7 @@ impl<S: Store> Pair<S> {
             | Call::Artifact(_)
             | Call::Tasks(..)
             | Call::Operations(..)
+            | Call::CountOperations(..)
             | Call::Reviews(..) => return,
         };
         self.turns.push((turn.task.clone(), turn.turn.clone()));
@@ -183,6 +184,9 @@ impl<S: Store> Pair<S> {
             Op::Tasks { filter, skip, limit } => Call::Tasks(self.task_filter(filter), Page { skip, limit }),
             Op::Operations { filter, skip, limit } => {
                 Call::Operations(self.operation_filter(filter), Page { skip, limit })
+            }
+            Op::CountOperations { filter, most } => {
+                Call::CountOperations(self.operation_filter(filter), most)
             }
             Op::Reviews { filter, skip, limit } => {
                 Call::Reviews(self.review_filter(filter), Page { skip, limit })
@@ -315,13 +319,19 @@ impl<S: Store> Pair<S> {
             phases: nth(&phases, pick),
             prefix: nth(&prefixes, pick / 3),
             name: nth(&names, pick / 9),
+            tenant: nth(&[None, Some(ACME), Some("nobody")], pick / 27).map(|t| Tenant::parse(t).unwrap()),
         }
     }
 
     fn operation_filter(&self, pick: Pick) -> OperationFilter {
         let tasks = [None, Some(self.task(pick / 8))];
         let texts = [None, Some("first@".to_owned()), Some(self.task(pick / 8).to_string())];
-        OperationFilter { unknown: pick % 2 == 1, task: nth(&tasks, pick / 2), find: nth(&texts, pick / 4) }
+        OperationFilter {
+            unknown: pick % 3 == 1,
+            written_off: pick % 3 == 2,
+            task: nth(&tasks, pick / 2),
+            find: nth(&texts, pick / 4),
+        }
     }
 
     fn review_filter(&self, pick: Pick) -> ReviewFilter {
