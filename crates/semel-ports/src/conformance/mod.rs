@@ -121,6 +121,7 @@ macro_rules! conformance_tests {
                 task_is_claimed_once
                 generation_leads_with_the_epoch_and_grows
                 claims_are_counted_until_a_commit
+                taking_up_does_not_end_the_count
                 evidence_ends_the_count_too
                 longest_due_comes_first
                 limit_holds
@@ -162,6 +163,8 @@ macro_rules! conformance_tests {
                 late_commit_fails_once_somebody_claimed
                 heart_without_progress_stops_counting
                 commit_is_progress
+                long_call_stays_with_its_owner
+                evidence_is_no_progress_of_the_owner
             ]
             limits [
                 event_at_the_limit_is_kept

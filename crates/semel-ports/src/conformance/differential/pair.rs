@@ -241,7 +241,8 @@ impl<S: Store> Pair<S> {
         let n = u32::from(client);
         let text = if large { "x".repeat(limit::EVENT_BYTES) } else { format!("input {serial}") };
         let task = Order::nth(if fresh { 100 + serial } else { n }).task;
-        let order = Order { task, inputs: Json::str(&text), ..Order::nth(n) };
+        let timeout_ms = if fresh { 2 * limit::PROGRESS_MS } else { limit::TIMEOUT_MS };
+        let order = Order { task, inputs: Json::str(&text), timeout_ms, ..Order::nth(n) };
         let (epoch, now) = (self.model.info().epoch, self.model.now());
         let mut draft = order.submit(epoch, now);
         let generation = Generation { epoch, counter: 1 };
