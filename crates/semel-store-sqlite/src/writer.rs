@@ -86,8 +86,8 @@ impl Writer {
     fn serve(&mut self, conn: &Connection, queue: &mut Receiver<Box<dyn Job>>) -> Option<Box<Broken>> {
         let mut sql = Prepared::new(conn);
         while let Some(jobs) = self.take(queue) {
-            let now = self.shared.clock.now().at;
-            match batch::run(&mut sql, &mut self.desk, jobs, now) {
+            let clock = || self.shared.clock.now().at;
+            match batch::run(&mut sql, &mut self.desk, jobs, clock) {
                 End::Durable(jobs) => self.told(jobs),
                 End::Told => {}
                 End::Broken(broken) => return Some(broken),
