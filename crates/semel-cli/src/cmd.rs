@@ -46,7 +46,7 @@ async fn dispatch(args: Args, ui: Ui) -> Result<Exit, Fail> {
         Command::Run(args) => run::run(&config, &args, ui).await,
         Command::Worker(args) => worker::run(&config, &args, ui).await,
         Command::Why(id) => why::run(&config, &id.id, ui).await,
-        Command::Ps(list) => task::ps(&config, &list, ui).await,
+        Command::Ps(args) => task::ps(&config, args.tenant.as_deref(), &args.list, ui).await,
         Command::Plan(verb) => plan::run(&verb, ui),
         Command::Task(verb) => task::run(&config, verb, ui).await,
         Command::Op(verb) => op::run(&config, verb, ui).await,
