@@ -27,13 +27,18 @@ use crate::{
     ui::Ui,
 };
 use clap::CommandFactory as _;
+use std::time::Duration;
+
+/// How long the store may take to close; whatever stays open then is found at the next start.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// Runs what was typed.
 pub(crate) fn run(args: Args, ui: &Ui) -> Result<Exit, Fail> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Fail::io("starting threads", &e))?;
     let exit = runtime.block_on(dispatch(args, *ui));
-    runtime.shutdown_background();
+    // What is left of the work goes first, then the store closes: its WAL is empty afterwards, where nobody reads it.
+    runtime.shutdown_timeout(CLOSING);
     exit
 }
 

@@ -62,6 +62,19 @@ fn where_nobody_works_every_page_says_so() {
     assert_eq!(bench.expect(0, &["ps", "--json"]).json()["worked_on"], false);
 }
 
+#[test]
+fn an_orderly_end_leaves_no_wal_behind() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", REST);
+    for args in
+        [&["run", "plan.yaml"][..], &["worker", "--until-idle", "0s"], &["run", "plan.yaml", "--new-intent"]]
+    {
+        bench.expect(0, args);
+        let left = std::fs::metadata(bench.path("semel.db-wal")).map_or(0, |wal| wal.len());
+        assert_eq!(left, 0, "{args:?}");
+    }
+}
+
 /// Tenants share a store, and each can be looked at alone, by people and by programs.
 #[test]
 fn lists_show_one_tenant_where_one_is_named() {
