@@ -27,13 +27,18 @@ use crate::{
     ui::Ui,
 };
 use clap::CommandFactory as _;
+use std::time::Duration;
+
+/// How long the store may take to close; whatever stays open then is found at the next start.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// Runs what was typed.
 pub(crate) fn run(args: Args, ui: &Ui) -> Result<Exit, Fail> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Fail::io("starting threads", &e))?;
     let exit = runtime.block_on(dispatch(args, *ui));
-    runtime.shutdown_background();
+    // What is left of the work goes first, then the store closes: its WAL is empty afterwards, where nobody reads it.
+    runtime.shutdown_timeout(CLOSING);
     exit
 }
 
@@ -46,7 +51,7 @@ async fn dispatch(args: Args, ui: Ui) -> Result<Exit, Fail> {
         Command::Run(args) => run::run(&config, &args, ui).await,
         Command::Worker(args) => worker::run(&config, &args, ui).await,
         Command::Why(id) => why::run(&config, &id.id, ui).await,
-        Command::Ps(list) => task::ps(&config, &list, ui).await,
+        Command::Ps(args) => task::ps(&config, args.tenant.as_deref(), &args.list, ui).await,
         Command::Plan(verb) => plan::run(&verb, ui),
         Command::Task(verb) => task::run(&config, verb, ui).await,
         Command::Op(verb) => op::run(&config, verb, ui).await,

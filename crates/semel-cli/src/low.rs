@@ -43,7 +43,7 @@ pub(crate) enum Command {
     /// What state a thing is in, how we know, and what happens next
     Why(Id),
     /// Tasks that are not finished
-    Ps(List),
+    Ps(Ps),
     /// Plan files
     #[command(subcommand)]
     Plan(Plan),
@@ -167,6 +167,15 @@ pub(crate) struct List {
     pub(crate) limit: u32,
 }
 
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Ps {
+    /// Only this tenant's
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
+    #[command(flatten)]
+    pub(crate) list: List,
+}
+
 #[derive(Subcommand, Debug)]
 pub(crate) enum Plan {
     /// All faults at once, with line and column
@@ -217,6 +226,9 @@ pub(crate) enum Task {
         /// Only of this plan
         #[arg(long)]
         name: Option<String>,
+        /// Only this tenant's
+        #[arg(long, value_name = "TENANT")]
+        tenant: Option<String>,
         #[command(flatten)]
         list: List,
     },

@@ -75,10 +75,20 @@ pub(crate) struct Inner {
     pub(crate) hands: Arc<Hands>,
     waiters: Mutex<HashMap<TaskId, HashSet<TaskId>>>,
     wanted: Mutex<Vec<TaskId>>,
-    lease_until: Mutex<Millis>,
+    lease: Mutex<Lease>,
+    /// One renewal at a time: two that find the lease lost would begin two sessions.
+    renewing: tokio::sync::Mutex<()>,
     bell: Notify,
     progress: broadcast::Sender<Progress>,
     drain: watch::Sender<bool>,
+}
+
+/// The lease of this life's session, as far as this process knows.
+struct Lease {
+    /// Counted from before the last renewal was asked for.
+    until: Millis,
+    /// A renewal was asked for in time, and the store could not write it.
+    kept_waiting: bool,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -100,7 +110,7 @@ impl Engine {
         let asked_at = store.now().at;
         store.start_session(&session, options.lease_ms).await?;
         let slots = Arc::new(Semaphore::new(options.slots as usize));
-        let lease_until = Mutex::new(asked_at.plus(options.lease_ms));
+        let lease = Mutex::new(Lease { until: asked_at.plus(options.lease_ms), kept_waiting: false });
         let inner = Inner {
             store,
             connector,
@@ -111,7 +121,8 @@ impl Engine {
             hands: Arc::default(),
             waiters: Mutex::default(),
             wanted: Mutex::default(),
-            lease_until,
+            lease,
+            renewing: tokio::sync::Mutex::default(),
             bell: Notify::new(),
             progress: broadcast::channel(4_096).0,
             drain: watch::channel(false).0,
@@ -139,6 +150,7 @@ impl Engine {
                 Ok(claims) => claims,
                 Err(e) if e.passes() => {
                     tracing::warn!(code = e.code(), "{e}; next: {}", e.next());
+                    tokio::time::sleep(AGAIN).await;
                     Vec::new()
                 }
                 Err(e) => return Err(e),
@@ -158,9 +170,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes as many due tasks as there are slots, wanted ones first.
+    /// Takes as many due tasks as there are slots, wanted ones first; none without a lease, because a task that is taken
+    /// and may not be begun would be given back at once, and counted as a claim without progress.
     async fn claim(&self) -> Result<Vec<(Claim, OwnedSemaphorePermit)>, StoreError> {
         let inner = &self.inner;
+        if inner.lease_left(inner.store.now().at) == 0 {
+            inner.renew().await?;
+        }
         let mut taken = Vec::new();
         let wanted: Vec<TaskId> = std::mem::take(&mut *locked(&inner.wanted));
         for task in wanted {
@@ -230,13 +246,8 @@ async fn renew(inner: Arc<Inner>) {
     let pause = Duration::from_millis(u64::try_from(inner.options.renew_ms).unwrap_or(5_000));
     loop {
         tokio::time::sleep(pause).await;
-        let asked_at = inner.store.now().at;
-        match inner.store.renew_session(&inner.session(), inner.options.lease_ms).await {
-            Ok(true) => *locked(&inner.lease_until) = asked_at.plus(inner.options.lease_ms),
-            Ok(false) => inner.begin_again(asked_at).await,
-            Err(e) => {
-                tracing::warn!(code = e.code(), "the lease could not be renewed: {e}; next: {}", e.next())
-            }
+        if let Err(e) = inner.renew().await {
+            tracing::warn!(code = e.code(), "the lease could not be renewed: {e}; next: {}", e.next());
         }
     }
 }
@@ -247,19 +258,59 @@ impl Inner {
         locked(&self.session).clone()
     }
 
+    /// Milliseconds that the lease has left, less its margin.
+    fn lease_left(&self, now: Millis) -> i64 {
+        locked(&self.lease).until.since(now).saturating_sub(self.options.margin_ms).max(0)
+    }
+
+    /// Extends the lease, or begins it anew where it has run out.
+    async fn renew(&self) -> Result<(), StoreError> {
+        let _alone = self.renewing.lock().await;
+        let asked_at = self.store.now().at;
+        let in_time = {
+            let lease = locked(&self.lease);
+            lease.kept_waiting || asked_at < lease.until
+        };
+        match self.store.renew_session(&self.session(), self.options.lease_ms).await {
+            Ok(true) => self.leased(asked_at),
+            Ok(false) if in_time => self.go_on().await?,
+            Ok(false) => self.begin_again().await?,
+            Err(e) => {
+                locked(&self.lease).kept_waiting = in_time && e.passes();
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    fn leased(&self, asked_at: Millis) {
+        let until = asked_at.plus(self.options.lease_ms);
+        *locked(&self.lease) = Lease { until, kept_waiting: false };
+    }
+
+    /// The lease ran out while the store could not be written, by nobody: the renewal was asked for in time. So this is
+    /// the same life, and what it has in hand stays there, unless somebody has taken it, which fences us.
+    async fn go_on(&self) -> Result<(), StoreError> {
+        locked(&self.lease).kept_waiting = true;
+        let (session, asked_at) = (self.session(), self.store.now().at);
+        tracing::warn!(%session, "the lease ran out while the store could not be written; the session goes on");
+        self.store.start_session(&session, self.options.lease_ms).await?;
+        self.leased(asked_at);
+        self.ring();
+        Ok(())
+    }
+
     /// The lease was lost, to a suspended machine or a stopped process: this is another life. What the old one had in
     /// hand is claimable by anybody, and is fenced when somebody takes it.
-    async fn begin_again(&self, at: Millis) {
-        let Ok(session) = ids::session(self.random()) else { return };
+    async fn begin_again(&self) -> Result<(), StoreError> {
+        let session = ids::session(self.random()).map_err(|e| StoreError::Limit(e.to_string()))?;
+        let asked_at = self.store.now().at;
         tracing::warn!(old = %self.session(), new = %session, "the lease was lost; going on as another session");
-        match self.store.start_session(&session, self.options.lease_ms).await {
-            Ok(()) => {
-                *locked(&self.session) = session;
-                *locked(&self.lease_until) = at.plus(self.options.lease_ms);
-                self.ring();
-            }
-            Err(e) => tracing::warn!(code = e.code(), "no new session: {e}; next: {}", e.next()),
-        }
+        self.store.start_session(&session, self.options.lease_ms).await?;
+        *locked(&self.session) = session;
+        self.leased(asked_at);
+        self.ring();
+        Ok(())
     }
 
     /// Store time, chance, and what is left of the lease.
@@ -267,9 +318,9 @@ impl Inner {
         let now = self.store.now();
         let bits = self.entropy.bits();
         let turn = self.turn_id()?;
-        let left = locked(&self.lease_until).since(now.at).saturating_sub(self.options.margin_ms);
+        let lease_left_ms = self.lease_left(now.at);
         let draw = u32::try_from(bits & u128::from(u32::MAX)).unwrap_or(0);
-        Ok(Moment { now, draw, turn, lease_left_ms: left.max(0) })
+        Ok(Moment { now, draw, turn, lease_left_ms })
     }
 
     pub(crate) fn turn_id(&self) -> Result<TurnId, StoreError> {
@@ -335,6 +386,9 @@ impl Inner {
         tokio::time::sleep(Duration::from_millis(u64::try_from(pause).unwrap_or(1))).await;
     }
 }
+
+/// The pause before a store that could not be written is asked again.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// Milliseconds after which the scheduler looks again although nothing is due.
 const IDLE_MS: i64 = 1_000;

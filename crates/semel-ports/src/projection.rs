@@ -36,6 +36,8 @@ pub struct TaskRow {
     pub steps: u32,
     /// Operations unknown, written-off ones apart.
     pub unknown: u32,
+    /// Steps that are unknown for ever.
+    pub written_off: u32,
     /// Open reviews.
     pub reviews: u32,
     /// For FAILED: the stable code.
@@ -144,6 +146,7 @@ fn task_row(task: &Task) -> TaskRow {
         settled: count(task.steps.values().filter(|s| s.is_settled()).count()),
         steps: count(task.steps.len()),
         unknown: count(task.unknown_operations().count()),
+        written_off: count(task.written_off().len()),
         reviews: count(task.open_reviews().count()),
         code: task.end.as_ref().map(|e| e.code.clone()).unwrap_or_default(),
         paused: task.paused.is_some(),

@@ -121,6 +121,8 @@ pub struct TaskFilter {
     pub prefix: Option<String>,
     /// Only this plan name.
     pub name: Option<String>,
+    /// Only this tenant's.
+    pub tenant: Option<Tenant>,
 }
 
 /// Which operations; last changed first.
@@ -128,6 +130,8 @@ pub struct TaskFilter {
 pub struct OperationFilter {
     /// Only those that are unknown and not written off.
     pub unknown: bool,
+    /// Only those that are written off.
+    pub written_off: bool,
     /// Only of this task.
     pub task: Option<TaskId>,
     /// Only whose id, target or key is, or begins with, this.
@@ -216,6 +220,9 @@ pub trait Store: Send + Sync {
     /// Rows of operations.
     async fn operations(&self, filter: &OperationFilter, page: Page)
     -> Result<Vec<OperationRow>, StoreError>;
+
+    /// How many operations there are, counted up to `most`: where that is the answer, there may be more.
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError>;
 
     /// Rows of reviews.
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError>;

@@ -2,10 +2,13 @@
 //!
 //! Invariant: a text that was ever released does not change; a database of a newer form is refused, not guessed at.
 
-use crate::error::OrStore;
-use rusqlite::Connection;
-use semel_kernel::{hash::Hash, time::Millis};
-use semel_ports::StoreError;
+use crate::{
+    error::OrStore,
+    sql::{task, turn},
+};
+use rusqlite::{Connection, Error};
+use semel_kernel::{fold, hash::Hash, id::TaskId, time::Millis};
+use semel_ports::{StoreError, projection};
 
 /// `SEML`, in the header of every database of ours.
 pub(crate) const APPLICATION_ID: i32 = 0x5345_4D4C;
@@ -14,10 +17,19 @@ struct Migration {
     n: i64,
     name: &'static str,
     sql: &'static str,
+    /// What SQL alone cannot say: columns that follow from the events that are there already.
+    fill: Option<fn(&Connection) -> rusqlite::Result<()>>,
 }
 
-const MIGRATIONS: [Migration; 1] =
-    [Migration { n: 1, name: "start", sql: include_str!("../migrations/0001_start.sql") }];
+const MIGRATIONS: [Migration; 2] = [
+    Migration { n: 1, name: "start", sql: include_str!("../migrations/0001_start.sql"), fill: None },
+    Migration {
+        n: 2,
+        name: "written_off",
+        sql: include_str!("../migrations/0002_written_off.sql"),
+        fill: Some(count_written_off),
+    },
+];
 
 /// The form that this program writes.
 pub(crate) const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].n;
@@ -85,11 +97,35 @@ fn apply(conn: &mut Connection, migration: &Migration, now: Millis) -> rusqlite:
         "CREATE TABLE IF NOT EXISTS migration (n INTEGER PRIMARY KEY, name TEXT, sha256 TEXT, at INTEGER) STRICT",
     )?;
     tx.execute_batch(migration.sql)?;
+    if let Some(fill) = migration.fill {
+        fill(&tx)?;
+    }
     let hash = Hash::of(migration.sql.as_bytes()).to_string();
     tx.execute("INSERT INTO migration VALUES (?1, ?2, ?3, ?4)", (migration.n, migration.name, hash, now.0))?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(None, "user_version", migration.n)?;
     tx.commit()
+}
+
+/// Only the fold says what is written off; a step that waits for another task's operation has no row of its own. The
+/// word is looked for first, so that the other tasks need not be folded.
+fn count_written_off(conn: &Connection) -> rusqlite::Result<()> {
+    for id in turn::tasks_with(conn, "\"StepWrittenOff\"")? {
+        if let Some(count) = folded_written_off(conn, &id)? {
+            task::put_written_off(conn, &id, count)?;
+        }
+    }
+    Ok(())
+}
+
+/// A history that cannot be read or folded says nothing: `db verify` names it, and it must not keep the store shut.
+fn folded_written_off(conn: &Connection, id: &TaskId) -> rusqlite::Result<Option<u32>> {
+    let events = match turn::events(conn, id, 0) {
+        Err(Error::FromSqlConversionFailure(..)) => return Ok(None),
+        events => events?,
+    };
+    let folded = fold::fold_all(events.iter().map(|r| (&r.event, r.at)));
+    Ok(folded.ok().map(|task| projection::of(&task, 0).task.written_off))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::{
     adopt::{Desk, Stage},
     clock::{Anchor, Clock, TimeSource},
     error::{OrStore, of_io},
+    lock::Owner,
     mark::{self, Mark, Verdict},
     migrate,
     sql::{
@@ -261,6 +262,23 @@ fn take_over(
         .and_then(|()| tx.commit())
         .or_store()?;
     Mark::of(path, &desk.meta, &desk.head, boot_id)?.write(path)
+}
+
+/// Brings a store of an older form to the newest, so that it can be read as it is now. Its owner would have done that,
+/// so it has none, or one of an older program.
+pub(crate) fn renew_form(path: &Path, options: &Options, now: Millis) -> Result<(), StoreError> {
+    let form = migrate::form(&reader(path)?)?;
+    if form == migrate::NEWEST {
+        return Ok(());
+    }
+    let older = |why: &StoreError| {
+        let newest = migrate::NEWEST;
+        StoreError::Unusable(format!(
+            "its form is {form}, this program needs {newest} and cannot raise it now: {why}"
+        ))
+    };
+    let _owner = Owner::take(path).map_err(|e| older(&e))?;
+    writer(path, options).and_then(|mut conn| migrate::run(&mut conn, now)).map_err(|e| older(&e))
 }
 
 /// Store time and state as a process sees them that reads only: nothing is written, so nothing is anchored.

@@ -75,6 +75,7 @@ impl SqliteReader {
     ) -> Result<Self, StoreError> {
         open::check_library(rusqlite::version_number())?;
         let path = open::resolve(path)?;
+        open::renew_form(&path, options, Millis(time.wall_ms()))?;
         let (clock, desk) = open::beside_owner(&path, time, options.clock_error_ms)?;
         Ok(Self::beside(path, options, Arc::new(Shared::new(clock, desk.info()))))
     }
@@ -223,6 +224,11 @@ impl Store for SqliteReader {
     ) -> Result<Vec<OperationRow>, StoreError> {
         let filter = filter.clone();
         self.rows(move |conn| operation::list(conn, &filter, page)).await
+    }
+
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        let filter = filter.clone();
+        self.rows(move |conn| operation::count(conn, &filter, most)).await
     }
 
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {

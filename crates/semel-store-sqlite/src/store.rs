@@ -239,6 +239,10 @@ impl Store for SqliteStore {
         self.reader.operations(filter, page).await
     }
 
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        self.reader.count_operations(filter, most).await
+    }
+
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {
         self.reader.reviews(filter, page).await
     }

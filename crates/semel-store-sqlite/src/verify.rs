@@ -5,8 +5,8 @@
 use crate::{
     chain,
     error::OrStore,
-    open,
-    sql::{self, checkpoint, operation, review, task, turn},
+    migrate, open,
+    sql::{self, checkpoint, meta, operation, review, task, turn},
 };
 use rusqlite::Connection;
 use semel_kernel::{
@@ -90,6 +90,7 @@ fn check(path: &Path, whole: bool, progress: &mut dyn FnMut(Progress)) -> Result
     let moment = conn.unchecked_transaction().or_store()?;
     let mut report = Report::default();
     if whole {
+        newest(&moment)?;
         integrity(&moment, &mut report).or_store()?;
     }
     let ids = task_ids(&moment).or_store()?;
@@ -98,7 +99,8 @@ fn check(path: &Path, whole: bool, progress: &mut dyn FnMut(Progress)) -> Result
         one(&moment, id, whole, &mut report);
         progress(Progress { done, total });
     }
-    strays(&moment, &mut report).or_store()?;
+    whole_turns(&moment, &mut report).or_store()?;
+    strays(&moment, whole, &mut report).or_store()?;
     if whole {
         artifacts(&moment, &mut report).or_store()?;
     }
@@ -120,11 +122,46 @@ fn task_ids(conn: &Connection) -> rusqlite::Result<Vec<TaskId>> {
     conn.prepare("SELECT id FROM task ORDER BY id")?.query_map([], |r| sql::id(r, 0))?.collect()
 }
 
-/// Turns of tasks that are not there.
-fn strays(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
-    let mut query = conn.prepare("SELECT DISTINCT task FROM turn WHERE task NOT IN (SELECT id FROM task)")?;
-    for task in query.query_map([], |r| r.get::<_, String>(0))? {
-        report.add(None, format!("there are turns of task `{}`, and no such task", task?));
+/// What is derived is compared with what this program would write, so the columns must be those that it knows.
+fn newest(conn: &Connection) -> Result<(), StoreError> {
+    let (form, newest) = (migrate::form(conn)?, migrate::NEWEST);
+    if form == newest {
+        return Ok(());
+    }
+    let what = format!(
+        "its form is {form}, and only form {newest} can be compared; `semel ps` on it raises the form"
+    );
+    Err(StoreError::Unusable(what))
+}
+
+/// The head counts every turn that was ever written, in the turn's own transaction, and no turn is ever removed. So a
+/// task that is gone with all that belongs to it is missed here, though nothing is left to tell which one it was.
+fn whole_turns(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
+    let head = meta::head(conn)?;
+    let has: i64 = conn.query_row("SELECT count(*) FROM turn", [], |r| r.get(0))?;
+    let written = head.turns;
+    if has < written {
+        let gone = written.saturating_sub(has);
+        report.add(None, format!("{written} turns were written, {has} are here: {gone} were removed whole"));
+    } else if has > written {
+        report.add(None, format!("{written} turns were written, {has} are here: some were put in by hand"));
+    }
+    if written > 0 && !turn::stands_at(conn, &head.task, head.seq, &head.turn)? {
+        report.add(None, format!("the last turn that was written, of task `{}`, is not here", head.task));
+    }
+    Ok(())
+}
+
+/// Rows of tasks that are not there.
+fn strays(conn: &Connection, whole: bool, report: &mut Report) -> rusqlite::Result<()> {
+    const DERIVED: [&str; 3] = ["operation", "review", "checkpoint"];
+    let derived = if whole { &DERIVED[..] } else { &[] };
+    for table in ["turn"].iter().chain(derived) {
+        let text = format!("SELECT DISTINCT task FROM {table} WHERE task NOT IN (SELECT id FROM task)");
+        let mut query = conn.prepare(&text)?;
+        for task in query.query_map([], |r| r.get::<_, String>(0))? {
+            report.add(None, format!("there are {table}s of task `{}`, and no such task", task?));
+        }
     }
     Ok(())
 }

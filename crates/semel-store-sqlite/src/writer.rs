@@ -22,11 +22,15 @@ use semel_ports::{StoreError, StoreInfo};
 use std::{
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 use tokio::sync::mpsc::Receiver;
 
 /// Turns after which the mark is written anew, so that a backup put back in place is seen.
 const MARK_TURNS: i64 = 1_024;
+
+/// How long the last checkpoint waits for readers.
+const LAST_CHECKPOINT: Duration = Duration::from_secs(1);
 
 /// What everybody sees without asking the writer.
 pub(crate) struct Shared {
@@ -86,8 +90,8 @@ impl Writer {
     fn serve(&mut self, conn: &Connection, queue: &mut Receiver<Box<dyn Job>>) -> Option<Box<Broken>> {
         let mut sql = Prepared::new(conn);
         while let Some(jobs) = self.take(queue) {
-            let now = self.shared.clock.now().at;
-            match batch::run(&mut sql, &mut self.desk, jobs, now) {
+            let clock = || self.shared.clock.now().at;
+            match batch::run(&mut sql, &mut self.desk, jobs, clock) {
                 End::Durable(jobs) => self.told(jobs),
                 End::Told => {}
                 End::Broken(broken) => return Some(broken),
@@ -196,8 +200,11 @@ impl Writer {
         Ok(())
     }
 
+    /// The end of an orderly life: everything durable is in the file itself, and the mark says so. A reader that stands
+    /// in the way is waited for, but not for long.
     fn close(mut self, conn: Connection) {
-        if let Err(error) = open::checkpoint(&conn) {
+        let waited = conn.busy_timeout(LAST_CHECKPOINT).or_store();
+        if let Err(error) = waited.and_then(|()| open::checkpoint(&conn)) {
             tracing::debug!(%error, "the last checkpoint was not complete");
         }
         drop(conn);

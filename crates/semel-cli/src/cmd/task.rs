@@ -29,7 +29,10 @@ use semel_engine::command::Command;
 
 pub(crate) async fn run(config: &Config, verb: Task, ui: Ui) -> Result<Exit, Fail> {
     match verb {
-        Task::List { phase, name, list } => list::run(config, &phase, name, &list, ui).await,
+        Task::List { phase, name, tenant, list } => {
+            let filter = list::filter(&phase, name, tenant.as_deref())?;
+            list::run(config, &filter, &list, ui).await
+        }
         Task::Show(id) => show::run(config, &id.id, ui).await,
         Task::Tail { id, no_follow } => tail::run(config, &id.id, no_follow, ui).await,
         Task::Wait { id, timeout } => wait(config, &id.id, timeout.as_deref(), ui).await,

@@ -205,6 +205,10 @@ impl Store for Faulty {
         self.inner.operations(filter, page).await
     }
 
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        self.inner.count_operations(filter, most).await
+    }
+
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {
         self.inner.reviews(filter, page).await
     }
@@ -224,7 +228,7 @@ impl Entropy for Counter {
 pub(crate) struct Inside {
     pub(crate) store: Arc<Faulty>,
     entropy: Arc<Counter>,
-    _dir: tempfile::TempDir,
+    pub(crate) dir: tempfile::TempDir,
 }
 
 /// One engine at work.
@@ -244,8 +248,12 @@ pub(crate) const SHORT: Options = Options { slots: 256, lease_ms: 900, renew_ms:
 
 impl Inside {
     pub(crate) fn new() -> Self {
+        Self::with(StoreOptions::default())
+    }
+
+    pub(crate) fn with(options: StoreOptions) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let inner = SqliteStore::open(&dir.path().join("semel.db"), StoreOptions::default()).unwrap();
+        let inner = SqliteStore::open(&dir.path().join("semel.db"), options).unwrap();
         let store = Faulty {
             inner,
             script: Mutex::default(),
@@ -255,7 +263,7 @@ impl Inside {
             renewed: AtomicUsize::new(0),
             deaf: Mutex::default(),
         };
-        Self { store: Arc::new(store), entropy: Arc::new(Counter(AtomicU64::new(1))), _dir: dir }
+        Self { store: Arc::new(store), entropy: Arc::new(Counter(AtomicU64::new(1))), dir }
     }
 
     /// The commit after the first `kept` ones meets this fate.

@@ -9,6 +9,7 @@ mod desk;
 mod inside;
 mod keys;
 mod lists;
+mod locked;
 mod owner;
 mod people;
 mod plans;

@@ -63,6 +63,44 @@ fn where_nobody_works_every_page_says_so() {
 }
 
 #[test]
+fn an_orderly_end_leaves_no_wal_behind() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", REST);
+    for args in
+        [&["run", "plan.yaml"][..], &["worker", "--until-idle", "0s"], &["run", "plan.yaml", "--new-intent"]]
+    {
+        bench.expect(0, args);
+        let left = std::fs::metadata(bench.path("semel.db-wal")).map_or(0, |wal| wal.len());
+        assert_eq!(left, 0, "{args:?}");
+    }
+}
+
+/// Tenants share a store, and each can be looked at alone, by people and by programs.
+#[test]
+fn lists_show_one_tenant_where_one_is_named() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", &REST.replace("1ms", "1h"));
+    for tenant in ["acme", "beta"] {
+        let run = ["run", "plan.yaml", "--detach", "--id", "night-shift"];
+        assert_eq!(bench.semel_with(&[("SEMEL_TENANT", tenant)], &run).exit, 0);
+    }
+    for (name, args) in [("tenant_ps", &["ps"][..]), ("tenant_task_list", &["task", "list"])] {
+        let of = |tenant| [args, &["--tenant", tenant]].concat();
+        let ran = bench.expect(0, &of("acme"));
+        insta::assert_snapshot!(name, format!("{}\n---\n{}", shown(&ran.out), shown(&ran.talk)));
+        let json = bench.expect(0, &[&of("beta")[..], &["--json"]].concat()).json();
+        let tenants: Vec<_> = json["tasks"].as_array().unwrap().iter().map(|t| &t["tenant"]).collect();
+        assert_eq!(tenants, ["beta"]);
+        let none = bench.expect(0, &[&of("nobody")[..], &["--json"]].concat()).json();
+        assert_eq!(none["tasks"].as_array().map(Vec::len), Some(0));
+        assert!(bench.expect(2, &of("No One")).talk.contains("SM1012"));
+        let both = bench.expect(0, &[args, &["--json"]].concat()).json();
+        assert_eq!(both["tasks"].as_array().map(Vec::len), Some(2));
+    }
+    assert_eq!(bench.expect(0, &["ps", "--tenant", "beta", "--json"]).json()["counts"]["open"], 1);
+}
+
+#[test]
 fn a_store_is_made_once() {
     let bench = Bench::new();
     bench.expect(0, &["db", "create"]);

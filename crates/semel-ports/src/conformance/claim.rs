@@ -2,7 +2,8 @@
 //!
 //! * A claim gives the tasks that are due and free, longest due first, up to its limit; equally due ones by id.
 //! * The generation leads with the store's epoch, and its counter grows with every claim.
-//! * Claims are counted until a turn is committed, so that a task that keeps ending its workers is noticed.
+//! * Claims are counted until a turn is committed that moves the task on, so that a task that keeps ending its workers
+//!   is noticed.
 //! * However many sessions claim at once, no task is given to two of them.
 //! * A parked task waits for its moment, or for a wake when it has none. A wake never takes a task from its owner.
 //! * `claim_task` waits for no moment. A task that has ended is never given.
@@ -11,12 +12,12 @@
 use super::{
     Factory,
     bench::{Bench, LEASE_MS},
-    story::{Fate, Order, Word},
+    story::{self, Fate, Order, Word},
 };
 use crate::{
     error::StoreError,
     store::{Claim, Store},
-    turn::Due,
+    turn::{Authority, Due},
 };
 use semel_kernel::{
     id::{SessionId, TaskId},
@@ -83,6 +84,23 @@ pub async fn evidence_ends_the_count_too<F: Factory>(factory: &F) {
     let task = bench.task(1).await;
     dying(&bench, 2).await;
     bench.tell(&task, Word::Pause).await;
+    assert_eq!(dying(&bench, 1).await.first().map(|c| c.claims), Some(1));
+}
+
+/// A turn that only takes the task up is no progress: a crash loop writes one in each of its lives.
+pub async fn taking_up_does_not_end_the_count<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let task = bench.task(1).await;
+    for claims in 1..=3 {
+        let session = bench.session(&format!("w{claims}")).await;
+        let [claim] = &bench.claim(&session).await[..] else { panic!("the task is due") };
+        assert_eq!(claim.claims, claims);
+        let draft = story::take_up(bench.load(&task).await, (&session, claim.generation), bench.store.now());
+        let turn = bench.close(draft, Authority::Owner(claim.generation), Due::Park(Some(bench.at())));
+        bench.store.commit(turn).await.unwrap();
+    }
+    let owner = bench.own(&bench.session("w4").await, &task).await;
+    bench.step(&task, &owner, Fate::Applied, Due::Park(Some(bench.at()))).await;
     assert_eq!(dying(&bench, 1).await.first().map(|c| c.claims), Some(1));
 }
 

@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// What every run must have seen: each verb with a yes and, where it can fail, with a no, and each way in which a turn
 /// is refused.
-const NEEDED: [&str; 44] = [
+const NEEDED: [&str; 46] = [
     "start_session yes",
     "renew_session yes",
     "renew_session no",
@@ -64,6 +64,8 @@ const NEEDED: [&str; 44] = [
     "tasks no",
     "operations yes",
     "operations no",
+    "count_operations yes",
+    "count_operations no",
     "reviews yes",
     "reviews no",
     "ended yes",

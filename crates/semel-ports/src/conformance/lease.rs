@@ -4,12 +4,13 @@
 //! * A lease is over at its moment. From then on it is not renewed, and its tasks are claimable at once.
 //! * So are those of a session that ended. A session that does not live is given nothing.
 //! * An owner whose lease is over may still write while nobody has claimed the task; never afterwards.
-//! * A session whose task makes no progress loses it although it lives; a committed turn is progress.
+//! * A session whose task makes no progress loses it although it lives; a committed turn of its own is progress, and so is
+//!   an attempt that is under way.
 
 use super::{
     Factory,
     bench::{Bench, LEASE_MS, fenced},
-    story::Fate,
+    story::{Fate, Order, Word},
 };
 use crate::{store::Store, turn::Due};
 use semel_kernel::id::SessionId;
@@ -173,6 +174,41 @@ pub async fn commit_is_progress<F: Factory>(factory: &F) {
     (bench.advance)(PROGRESS_MS - 1);
     bench.step(&task, &owner, Fate::Applied, Due::Held).await;
     (bench.advance)(PROGRESS_MS - 1);
+    let other = bench.session("other").await;
+    assert_eq!(bench.claimed(&other).await, []);
+    (bench.advance)(1);
+    assert_eq!(bench.claimed(&other).await, [task]);
+}
+
+/// An attempt that may take longer than five minutes keeps its task with its owner until it is given up, and no longer.
+pub async fn long_call_stays_with_its_owner<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let task = bench.create(&Order { timeout_ms: 3 * PROGRESS_MS, ..Order::nth(1) }).await;
+    let one = SessionId::parse("one").unwrap();
+    bench.store.start_session(&one, 9 * PROGRESS_MS).await.unwrap();
+    let owner = bench.own(&one, &task).await;
+    bench.step(&task, &owner, Fate::Applied, Due::Held).await;
+    let begun = bench.work(&task, &owner, Fate::Applied, Due::Held).await;
+    let until = begun.busy_until;
+    assert!(until > bench.at().plus(3 * PROGRESS_MS), "an attempt is under way until {until:?}");
+    bench.store.commit(begun).await.unwrap();
+    (bench.advance)(until.since(bench.at()) - 1);
+    let other = bench.session("other").await;
+    assert_eq!(bench.claimed(&other).await, []);
+    assert_eq!(bench.store.claim_task(&other, &task).await.unwrap(), None);
+    (bench.advance)(1);
+    assert_eq!(bench.claimed(&other).await, [task]);
+}
+
+/// What somebody else writes says nothing about the owner: its five minutes are not extended.
+pub async fn evidence_is_no_progress_of_the_owner<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let task = bench.task(1).await;
+    let one = SessionId::parse("one").unwrap();
+    bench.store.start_session(&one, 3 * PROGRESS_MS).await.unwrap();
+    bench.own(&one, &task).await;
+    (bench.advance)(PROGRESS_MS - 1);
+    bench.tell(&task, Word::Pause).await;
     let other = bench.session("other").await;
     assert_eq!(bench.claimed(&other).await, []);
     (bench.advance)(1);

@@ -121,6 +121,7 @@ macro_rules! conformance_tests {
                 task_is_claimed_once
                 generation_leads_with_the_epoch_and_grows
                 claims_are_counted_until_a_commit
+                taking_up_does_not_end_the_count
                 evidence_ends_the_count_too
                 longest_due_comes_first
                 limit_holds
@@ -162,6 +163,8 @@ macro_rules! conformance_tests {
                 late_commit_fails_once_somebody_claimed
                 heart_without_progress_stops_counting
                 commit_is_progress
+                long_call_stays_with_its_owner
+                evidence_is_no_progress_of_the_owner
             ]
             limits [
                 event_at_the_limit_is_kept
@@ -171,10 +174,12 @@ macro_rules! conformance_tests {
             query [
                 tasks_come_newest_first
                 tasks_are_filtered
+                tasks_are_filtered_by_tenant
                 operations_come_last_changed_first
                 operations_are_filtered
                 find_takes_text_literally
                 unknown_ones_are_listed_until_settled
+                written_off_ones_are_listed_and_counted
                 reviews_come_oldest_first
                 decided_reviews_are_shown_on_demand
                 pages_neither_lose_nor_repeat

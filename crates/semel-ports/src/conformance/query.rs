@@ -2,20 +2,25 @@
 //!
 //! * Tasks newest first, operations last changed first, reviews oldest first; equal times by id, in the same direction.
 //! * Filters combine. Text is compared literally: case counts, and no character is a wildcard.
-//! * *Unknown* lists operations that are unknown and not written off. Decided reviews are shown on demand.
+//! * *Unknown* lists operations that are unknown and not written off, *written off* those that are. Decided reviews are
+//!   shown on demand.
+//! * A count is that of the list, and stops at what was asked for.
 //! * Pages neither lose nor repeat a row.
 
 use super::{
     Factory,
     bench::{ALL, Bench},
-    story::{Fate, Order, Word},
+    story::{ACME, Fate, Order, Word},
 };
 use crate::{
     projection::{OperationRow, TaskRow},
     store::{OperationFilter, Page, ReviewFilter, Store, TaskFilter},
     turn::Due,
 };
-use semel_kernel::{id::TaskId, task::Phase};
+use semel_kernel::{
+    id::{TaskId, Tenant},
+    task::Phase,
+};
 
 async fn task_ids<S: Store>(bench: &Bench<S>, filter: &TaskFilter) -> Vec<TaskId> {
     let rows: Vec<TaskRow> = bench.store.tasks(filter, ALL).await.unwrap();
@@ -43,6 +48,31 @@ pub async fn tasks_come_newest_first<F: Factory>(factory: &F) {
     (bench.advance)(1);
     bench.tell(&Order::nth(3).task, Word::Pause).await;
     assert_eq!(task_ids(&bench, &TaskFilter::default()).await, ids([4, 2, 1, 5, 3]));
+}
+
+/// One tenant's tasks only, newest first, and together with every other filter.
+pub async fn tasks_are_filtered_by_tenant<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let tenant = |name: &str| Tenant::parse(name).unwrap();
+    for (n, name) in [(1, "beta"), (2, ACME), (3, "beta"), (14, "beta"), (5, "betamax")] {
+        bench.create(&Order { tenant: tenant(name), ..Order::nth(n) }).await;
+        (bench.advance)(1);
+    }
+    bench.finish(&Order::nth(1).task, Fate::Applied).await;
+    bench.finish(&Order::nth(2).task, Fate::Applied).await;
+    let of = |name: &str| TaskFilter { tenant: Some(tenant(name)), ..TaskFilter::default() };
+    assert_eq!(task_ids(&bench, &of("beta")).await, ids([14, 3, 1]));
+    assert_eq!(task_ids(&bench, &of("bet")).await, [], "it is no prefix");
+    let both = |phases: &[Phase]| TaskFilter { phases: phases.to_vec(), ..of("beta") };
+    assert_eq!(task_ids(&bench, &both(&[Phase::Completed])).await, ids([1]));
+    assert_eq!(task_ids(&bench, &both(&[Phase::Created, Phase::Completed])).await, ids([14, 3, 1]));
+    let prefix = TaskFilter { prefix: Some("tsk_000".to_owned()), ..of("beta") };
+    assert_eq!(task_ids(&bench, &prefix).await, ids([3, 1]));
+    let named = TaskFilter { name: Some("no-such-plan".to_owned()), ..of("beta") };
+    assert_eq!(task_ids(&bench, &named).await, []);
+    let page = Page { skip: 1, limit: 1 };
+    let rows = bench.store.tasks(&of("beta"), page).await.unwrap();
+    assert_eq!(rows.iter().map(|row| &row.id).collect::<Vec<_>>(), [&Order::nth(3).task]);
 }
 
 /// By phase, by the beginning of the id, by the plan's name, and by all of them.
@@ -136,6 +166,40 @@ pub async fn unknown_ones_are_listed_until_settled<F: Factory>(factory: &F) {
         bench.tell(&task, word).await;
         assert_eq!(operation_rows(&bench, &filter).await, []);
     }
+}
+
+/// What is written off is listed apart, counted up to what was asked for, and marked on its task.
+pub async fn written_off_ones_are_listed_and_counted<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let filter = OperationFilter { written_off: true, ..OperationFilter::default() };
+    for n in 1..=4 {
+        let task = bench.task(n).await;
+        bench.lose(&task).await;
+        if n < 4 {
+            bench.tell(&task, Word::WriteOff).await;
+        }
+        bench.verify(&task).await;
+        (bench.advance)(1);
+    }
+    let rows = operation_rows(&bench, &filter).await;
+    assert_eq!(rows.iter().map(|row| row.task.clone()).collect::<Vec<_>>(), ids([3, 2, 1]));
+    let tasks = bench.store.tasks(&TaskFilter::default(), ALL).await.unwrap();
+    assert_eq!(tasks.iter().map(|row| row.written_off).collect::<Vec<_>>(), [0, 1, 1, 1]);
+    let one = OperationFilter { task: Some(Order::nth(2).task), ..filter.clone() };
+    let sought = OperationFilter { find: Some("tsk_0003/".to_owned()), ..filter.clone() };
+    let neither = OperationFilter { unknown: true, ..filter.clone() };
+    for (filter, most, count) in [
+        (&filter, 9, 3),
+        (&filter, 3, 3),
+        (&filter, 2, 2),
+        (&filter, 0, 0),
+        (&one, 9, 1),
+        (&sought, 9, 1),
+        (&neither, 9, 0),
+    ] {
+        assert_eq!(bench.store.count_operations(filter, most).await, Ok(count), "{filter:?} up to {most}");
+    }
+    assert_eq!(bench.store.count_operations(&OperationFilter::default(), 9).await, Ok(4));
 }
 
 /// Whoever has waited longest comes first.

@@ -10,6 +10,7 @@ use semel_kernel::{
     id::{ClientId, Intent, OperationId, SessionId, StepName, TaskId, Tenant, ToolName},
     input::{Ctx, Input, Resolution},
     json::Json,
+    limit,
     oblige::{Obligation, obligations},
     outcome::{Outcome, Source, Stored, UnknownCause},
     plan::{Budget, Plan, PlanStep, StepKind},
@@ -19,6 +20,9 @@ use semel_kernel::{
     time::{Generation, Now},
 };
 
+/// The tenant of every order, unless a check says otherwise.
+pub(super) const ACME: &str = "acme";
+
 /// What is created.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
@@ -27,6 +31,8 @@ pub(super) struct Order {
     pub(super) client: ClientId,
     pub(super) name: String,
     pub(super) inputs: Json,
+    /// Milliseconds that an attempt may take.
+    pub(super) timeout_ms: i64,
 }
 
 impl Order {
@@ -34,10 +40,11 @@ impl Order {
     pub(super) fn nth(n: u32) -> Self {
         Self {
             task: TaskId::parse(&format!("tsk_{n:04}")).unwrap(),
-            tenant: Tenant::parse("acme").unwrap(),
+            tenant: Tenant::parse(ACME).unwrap(),
             client: ClientId::parse(&format!("order-{n}")).unwrap(),
             name: "two-mails".to_owned(),
             inputs: Json::obj([("n", Json::from(n))]),
+            timeout_ms: limit::TIMEOUT_MS,
         }
     }
 
@@ -52,7 +59,7 @@ impl Order {
             task: self.task.clone(),
             tenant: self.tenant.clone(),
             client_id: self.client.clone(),
-            plan: plan(&self.name),
+            plan: plan(&self.name, self.timeout_ms),
             inputs: Stored::Inline(self.inputs.clone()),
             epoch,
             shared_epoch: 0,
@@ -66,7 +73,7 @@ pub(super) fn ctx(now: Now) -> Ctx {
     Ctx { now, draw: 0 }
 }
 
-fn plan(name: &str) -> Plan {
+fn plan(name: &str, timeout_ms: i64) -> Plan {
     let tool = ToolName::parse("mail.send").unwrap();
     let step = |name: &str, needs: &[&str]| PlanStep {
         name: StepName::parse(name).unwrap(),
@@ -77,7 +84,7 @@ fn plan(name: &str) -> Plan {
         name: name.to_owned(),
         hash: Hash::of(name.as_bytes()),
         steps: vec![step("first", &[]), step("second", &["first"])],
-        tools: [(tool.clone(), Terms::new(tool.clone(), Hash::of(b"contract")))].into(),
+        tools: [(tool.clone(), Terms { timeout_ms, ..Terms::new(tool, Hash::of(b"contract")) })].into(),
         budget: Budget::default(),
         pins: [].into(),
     }
@@ -158,6 +165,13 @@ fn begin(task: &Task, op: OperationId) -> Input {
 fn answer(task: &Task, op: OperationId, fate: Fate) -> Input {
     let attempt = task.operations.get(&op).map_or(0, semel_kernel::operation::Operation::made);
     Input::Answered { op, attempt, outcome: fate.outcome(), shown: Json::Null, late_ms: 0 }
+}
+
+/// The turn of an owner that takes a task up and comes no further.
+pub(super) fn take_up(task: Task, (session, generation): (&SessionId, Generation), now: Now) -> Draft {
+    let mut draft = Draft::on(task);
+    draft.take(Input::Claimed { session: session.clone(), generation }, ctx(now)).unwrap();
+    draft
 }
 
 /// The owner's next turn in the making; it records the owner first where that is new. `None` when nothing changes.

@@ -27,6 +27,12 @@ impl State {
         cut(&rows, page)
     }
 
+    pub(super) fn count_operations(&self, filter: &OperationFilter, most: u32) -> u32 {
+        let rows = self.tasks.values().flat_map(|kept| kept.operations.values());
+        let found = rows.filter(|row| shows_operation(filter, row)).take(most as usize).count();
+        u32::try_from(found).unwrap_or(most)
+    }
+
     /// Oldest first.
     pub(super) fn review_rows(&self, filter: &ReviewFilter, page: Page) -> Vec<ReviewRow> {
         let rows = self.tasks.values().flat_map(|kept| &kept.reviews);
@@ -49,12 +55,14 @@ fn shows_task(filter: &TaskFilter, row: &TaskRow) -> bool {
     (filter.phases.is_empty() || filter.phases.contains(&row.phase))
         && allows(filter.prefix.as_deref(), |p| row.id.as_str().starts_with(p))
         && allows(filter.name.as_deref(), |n| row.name == n)
+        && filter.tenant.as_ref().is_none_or(|t| row.tenant == *t)
 }
 
 fn shows_operation(filter: &OperationFilter, row: &OperationRow) -> bool {
     let unknown = row.status == Status::Unknown && !row.written_off;
     let texts = [row.id.as_str(), &row.target, &row.key];
     (unknown || !filter.unknown)
+        && (row.written_off || !filter.written_off)
         && filter.task.as_ref().is_none_or(|t| row.task == *t)
         && allows(filter.find.as_deref(), |f| texts.iter().any(|text| text.starts_with(f)))
 }

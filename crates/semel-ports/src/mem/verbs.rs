@@ -134,6 +134,10 @@ impl Store for MemStore {
         Ok(self.enter()?.operation_rows(filter, page))
     }
 
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        Ok(self.enter()?.count_operations(filter, most))
+    }
+
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {
         Ok(self.enter()?.review_rows(filter, page))
     }

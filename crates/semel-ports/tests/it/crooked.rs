@@ -32,6 +32,12 @@ pub(crate) enum Fault {
     LateRenewal,
     /// Claims are counted by the generation and never from one again.
     EndlessCount,
+    /// Any turn ends the count of claims.
+    CountEndsAtOnce,
+    /// A task is free after five minutes, whatever is under way.
+    ShortCalls,
+    /// Whoever writes counts as the owner's progress.
+    AnyProgress,
     /// Checkpoints are dropped.
     NoCheckpoint,
     /// Every turn is found.
@@ -88,6 +94,13 @@ impl Crooked {
         }
         if self.has(Fault::NoBodies) {
             turn.artifacts.clear();
+        }
+        turn.progress |= self.has(Fault::CountEndsAtOnce);
+        if self.has(Fault::ShortCalls) {
+            turn.busy_until = Millis::MIN;
+        }
+        if self.has(Fault::AnyProgress) {
+            turn.owner = turn.owner.take().or_else(|| SessionId::parse("whoever").ok());
         }
         if self.has(Fault::NoCheckpoint) {
             turn.checkpoint = None;
@@ -208,6 +221,10 @@ impl Store for Crooked {
         page: Page,
     ) -> Result<Vec<OperationRow>, StoreError> {
         Ok(self.ordered(self.inner.operations(filter, page).await?))
+    }
+
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        self.inner.count_operations(filter, most).await
     }
 
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {

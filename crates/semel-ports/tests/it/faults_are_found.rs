@@ -24,6 +24,9 @@ fn check_fails<F: Factory>(fault: Fault, factory: &F) -> bool {
                 Fault::ReleaseAtOnce => release::gives_back_at_its_moment(factory).await,
                 Fault::LateRenewal => lease::expired_lease_is_not_renewed(factory).await,
                 Fault::EndlessCount => claim::claims_are_counted_until_a_commit(factory).await,
+                Fault::CountEndsAtOnce => claim::taking_up_does_not_end_the_count(factory).await,
+                Fault::ShortCalls => lease::long_call_stays_with_its_owner(factory).await,
+                Fault::AnyProgress => lease::evidence_is_no_progress_of_the_owner(factory).await,
                 Fault::NoCheckpoint => checkpoint::load_begins_at_the_last_one(factory).await,
                 Fault::FindsAll => find_turn::refused_turn_is_not_found(factory).await,
                 Fault::NoWake => claim::parked_without_a_moment_waits_for_a_wake(factory).await,
@@ -54,12 +57,21 @@ found! {
     release_that_forgets_its_moment: ReleaseAtOnce;
     renewal_of_the_dead: LateRenewal;
     count_that_never_ends: EndlessCount;
+    count_that_any_turn_ends: CountEndsAtOnce;
     dropped_checkpoints: NoCheckpoint;
     turns_that_were_never_written: FindsAll;
     lost_wakes: NoWake;
     rows_that_lag_behind: OldRows;
     lists_from_their_end: Backwards;
     histories_without_their_end: ShortHistory;
+}
+
+/// Five minutes without a word, by a session that lives on, are too rare in random sequences: the check alone finds these.
+#[test]
+fn deadlines_of_progress_that_are_not_kept() {
+    for fault in [Fault::ShortCalls, Fault::AnyProgress] {
+        assert!(check_fails(fault, &Crooks(fault)), "no check finds {fault:?}");
+    }
 }
 
 #[test]

@@ -51,8 +51,9 @@ fn is_narrow(conn: &Connection, find: &str) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// The text of a list, and its values. `narrow`: so few rows are behind the text that is sought that they are sorted.
-pub(crate) fn query(filter: &OperationFilter, page: Page, narrow: bool) -> (String, Vec<Value>) {
+/// Where the rows of a filter are found: the text from FROM on without an order, the values, and whether the rows come
+/// in no order that an index has.
+fn found(filter: &OperationFilter, page: Page, narrow: bool) -> (String, Vec<Value>, bool) {
     let find = filter.find.as_ref().filter(|f| !f.is_empty());
     let sought = find.map(|f| [f.clone(), end_of(f)]).unwrap_or_default();
     let task = filter.task.as_ref().map_or("", |t| t.as_str()).to_owned();
@@ -63,19 +64,40 @@ pub(crate) fn query(filter: &OperationFilter, page: Page, narrow: bool) -> (Stri
     if filter.unknown {
         rules.push("status = 'unknown' AND written_off = 0".into());
     }
+    if filter.written_off {
+        rules.push("written_off = 1".into());
+    }
     if filter.task.is_some() {
         rules.push("task = ?3".into());
     }
-    let joined = find.is_some() && narrow && !filter.unknown && filter.task.is_none();
+    let doubtful = filter.unknown || filter.written_off;
+    let joined = find.is_some() && narrow && !doubtful && filter.task.is_none();
     if find.is_some() && !joined {
         let within = |c: &str| format!("(+{c} >= ?1 AND +{c} < ?2)");
         rules.push(format!("({} OR {} OR {})", within("id"), within("target"), within("key")));
     }
     let from = if joined { FOUND } else { "operation" };
     let sorted = joined || filter.task.is_some();
+    (format!("FROM {from} WHERE {}", rules.join(" AND ")), values, sorted)
+}
+
+/// The text of a list, and its values. `narrow`: so few rows are behind the text that is sought that they are sorted.
+pub(crate) fn query(filter: &OperationFilter, page: Page, narrow: bool) -> (String, Vec<Value>) {
+    let (found, values, sorted) = found(filter, page, narrow);
     let order = if sorted { "+changed_at DESC, +operation.id DESC" } else { "changed_at DESC, id DESC" };
-    let rules = rules.join(" AND ");
-    (format!("SELECT {COLUMNS} FROM {from} WHERE {rules} ORDER BY {order} LIMIT ?4 OFFSET ?5"), values)
+    (format!("SELECT {COLUMNS} {found} ORDER BY {order} LIMIT ?4 OFFSET ?5"), values)
+}
+
+/// The text of a count up to `most`, and its values.
+pub(crate) fn count_query(filter: &OperationFilter, most: u32, narrow: bool) -> (String, Vec<Value>) {
+    let (found, values, _) = found(filter, Page { skip: 0, limit: most }, narrow);
+    (format!("SELECT count(*) FROM (SELECT 1 {found} LIMIT ?4 OFFSET ?5)"), values)
+}
+
+pub(crate) fn count(conn: &Connection, filter: &OperationFilter, most: u32) -> rusqlite::Result<u32> {
+    let narrow = filter.find.as_ref().map_or(Ok(true), |find| is_narrow(conn, find))?;
+    let (text, values) = count_query(filter, most, narrow);
+    conn.query_row(&text, params_from_iter(values), |r| r.get(0))
 }
 
 pub(crate) fn list(

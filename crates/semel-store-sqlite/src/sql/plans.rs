@@ -3,7 +3,11 @@
 use super::{operation, review, task};
 use crate::migrate;
 use rusqlite::{Connection, params_from_iter, types::Value};
-use semel_kernel::{id::TaskId, task::Phase, time::Millis};
+use semel_kernel::{
+    id::{TaskId, Tenant},
+    task::Phase,
+    time::Millis,
+};
 use semel_ports::{OperationFilter, Page, ReviewFilter, TaskFilter};
 
 const PAGE: Page = Page { skip: 0, limit: 50 };
@@ -59,6 +63,24 @@ fn tasks() {
 }
 
 #[test]
+fn tasks_of_a_tenant() {
+    let conn = conn();
+    let of = |filter: TaskFilter, narrow| plan(&conn, task::query(&filter, PAGE, narrow));
+    let filter = TaskFilter { tenant: Some(Tenant::parse("acme").expect("an id")), ..TaskFilter::default() };
+    let index = "SEARCH task USING INDEX task_tenant (tenant=? AND phase=?)";
+    for (phases, name) in [
+        (Vec::new(), None),
+        (vec![Phase::Waiting, Phase::Ready], None),
+        (Vec::new(), Some("mails".to_owned())),
+    ] {
+        assert_in_order(&of(TaskFilter { phases, name, ..filter.clone() }, true), index);
+    }
+    let prefixed = TaskFilter { prefix: Some("tsk_0".to_owned()), ..filter };
+    assert_found(&of(prefixed.clone(), true), "(id>? AND id<?)");
+    assert_in_order(&of(prefixed, false), index);
+}
+
+#[test]
 fn operations() {
     let conn = conn();
     let of = |filter: OperationFilter, narrow| plan(&conn, operation::query(&filter, PAGE, narrow));
@@ -68,6 +90,10 @@ fn operations() {
     let unknown = OperationFilter { unknown: true, ..OperationFilter::default() };
     assert_in_order(&of(unknown.clone(), true), "operation_unknown");
     assert_in_order(&of(OperationFilter { find: find.clone(), ..unknown }, true), "operation_unknown");
+    let written_off = OperationFilter { written_off: true, ..OperationFilter::default() };
+    assert_in_order(&of(written_off.clone(), true), "operation_written_off");
+    let counted = plan(&conn, operation::count_query(&written_off, 9, true));
+    assert!(counted.iter().any(|l| l.contains("COVERING INDEX operation_written_off")), "{counted:#?}");
     let of_task = OperationFilter { task, ..OperationFilter::default() };
     assert_found(&of(of_task.clone(), true), "PRIMARY KEY (task=?)");
     assert_found(&of(OperationFilter { find: find.clone(), unknown: true, ..of_task }, true), "(task=?)");

@@ -6,13 +6,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter, typ
 use semel_kernel::{
     hash::Hash,
     id::{ClientId, SessionId, TaskId, Tenant},
+    task::Phase,
     time::{Generation, Millis},
 };
 use semel_ports::{Page, TaskFilter, TaskRow};
 use std::collections::BTreeSet;
 
 const COLUMNS: &str = "id, tenant, client_id, name, phase, version, settled, steps, unknown, reviews, code, paused, \
-                       cancelling, created_at, updated_at";
+                       cancelling, created_at, updated_at, written_off";
 
 /// What a turn is checked against, and what it changes beside the projection.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ pub(crate) fn insert(
 ) -> rusqlite::Result<()> {
     const INSERT: &str =
         "INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-        ?16, ?17, ?18, ?19, ?20, 0, ?21, ?22)";
+        ?16, ?17, ?18, ?19, ?20, 0, ?21, ?22, ?23)";
     sql.run(
         INSERT,
         params![
@@ -108,6 +109,7 @@ pub(crate) fn insert(
             left.due_at,
             left.progress_until.0,
             left.chain,
+            row.written_off,
         ],
     )?;
     Ok(())
@@ -124,7 +126,7 @@ pub(crate) fn update(
     const BODY: &str =
         "UPDATE task SET version = ?2, settled = ?3, steps = ?4, unknown = ?5, reviews = ?6, code = ?7,
         paused = ?8, cancelling = ?9, updated_at = ?10, claims = iif(?13, 0, claims),
-        progress_until = max(progress_until, ?11), chain = ?12 WHERE id = ?1";
+        progress_until = max(progress_until, ?11), chain = ?12, written_off = ?14 WHERE id = ?1";
     const PLACE: &str = "UPDATE task SET phase = ?2, session = ?3, due_at = ?4 WHERE id = ?1";
     let phase = word(&row.phase)?;
     sql.run(
@@ -143,6 +145,7 @@ pub(crate) fn update(
             left.progress_until.0,
             left.chain,
             left.progress,
+            row.written_off,
         ],
     )?;
     let stays =
@@ -254,6 +257,12 @@ pub(crate) fn owner(
     conn.query_row(query, [task.as_str()], read).optional()
 }
 
+/// For an upgrade: the column that follows from events which are there already.
+pub(crate) fn put_written_off(conn: &Connection, task: &TaskId, count: u32) -> rusqlite::Result<()> {
+    conn.execute("UPDATE task SET written_off = ?2 WHERE id = ?1", (task.as_str(), count))?;
+    Ok(())
+}
+
 fn is_narrow(conn: &Connection, prefix: &str) -> rusqlite::Result<bool> {
     let query = "SELECT count(*) FROM (SELECT 1 FROM task WHERE id >= ?1 AND id < ?2 LIMIT ?3)";
     let n: i64 = conn.query_row(query, (prefix, end_of(prefix), NARROW), |r| r.get(0))?;
@@ -261,37 +270,48 @@ fn is_narrow(conn: &Connection, prefix: &str) -> rusqlite::Result<bool> {
 }
 
 /// The text of a list, and its values. `narrow`: so few rows are behind the prefix that they are sorted. Several
-/// phases are merged, each in the order of the index, so that the newest page needs no sort.
+/// phases are merged, each in the order of the index, so that the newest page needs no sort; a tenant's tasks are found
+/// phase by phase, be it all of them.
 pub(crate) fn query(filter: &TaskFilter, page: Page, narrow: bool) -> (String, Vec<Value>) {
     let prefix = filter.prefix.as_ref().filter(|p| !p.is_empty());
     let [from, to] = prefix.map(|p| [p.clone(), end_of(p)]).unwrap_or_default();
     let name = filter.name.clone().unwrap_or_default();
-    let values: Vec<Value> =
-        vec![from.into(), to.into(), name.into(), i64::from(page.limit).into(), i64::from(page.skip).into()];
+    let tenant = filter.tenant.as_ref().map_or("", Tenant::as_str).to_owned();
+    let page = [i64::from(page.limit).into(), i64::from(page.skip).into()];
+    let values =
+        [from.into(), to.into(), name.into()].into_iter().chain(page).chain([tenant.into()]).collect();
     let sorted = prefix.is_some() && narrow;
-    let mut rules = String::from("?1 = ?1 AND ?2 = ?2 AND ?3 = ?3");
+    let by_phase = !sorted && (filter.tenant.is_some() || !filter.phases.is_empty());
+    let mut rules = String::from("?1 = ?1 AND ?2 = ?2 AND ?3 = ?3 AND ?6 = ?6");
     match (prefix, sorted) {
         (Some(_), true) => rules.push_str(" AND id >= ?1 AND id < ?2"),
         (Some(_), false) => rules.push_str(" AND +id >= ?1 AND +id < ?2"),
         (None, _) => {}
     }
     if filter.name.is_some() {
-        let alone = filter.phases.is_empty() && !sorted;
-        rules.push_str(if alone { " AND name = ?3" } else { " AND +name = ?3" });
+        rules.push_str(if by_phase || sorted { " AND +name = ?3" } else { " AND name = ?3" });
+    }
+    if filter.tenant.is_some() {
+        rules.push_str(if sorted { " AND +tenant = ?6" } else { " AND tenant = ?6" });
     }
     let select = |rule: &str| format!("SELECT {COLUMNS} FROM task WHERE {rules}{rule}");
-    let words: Vec<&str> =
-        filter.phases.iter().collect::<BTreeSet<_>>().into_iter().map(|p| p.word()).collect();
-    let body = match (words.is_empty(), sorted) {
-        (true, _) => select(""),
-        (false, true) => select(&format!(" AND +phase IN ('{}')", words.join("', '"))),
-        (false, false) => {
-            let each: Vec<String> = words.iter().map(|w| select(&format!(" AND phase = '{w}'"))).collect();
-            each.join(" UNION ALL ")
-        }
+    let phases = words(&filter.phases);
+    let body = if by_phase {
+        let each: Vec<String> = phases.iter().map(|w| select(&format!(" AND phase = '{w}'"))).collect();
+        each.join(" UNION ALL ")
+    } else if filter.phases.is_empty() {
+        select("")
+    } else {
+        select(&format!(" AND +phase IN ('{}')", phases.join("', '")))
     };
     let order = if sorted { "+created_at DESC, +id DESC" } else { "created_at DESC, id DESC" };
     (format!("{body} ORDER BY {order} LIMIT ?4 OFFSET ?5"), values)
+}
+
+/// The words of phases, each once; of all of them where none is named.
+fn words(phases: &[Phase]) -> Vec<&'static str> {
+    let named = if phases.is_empty() { &Phase::ALL[..] } else { phases };
+    named.iter().collect::<BTreeSet<_>>().into_iter().map(|p| p.word()).collect()
 }
 
 pub(crate) fn list(conn: &Connection, filter: &TaskFilter, page: Page) -> rusqlite::Result<Vec<TaskRow>> {
@@ -323,5 +343,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         cancelling: row.get(12)?,
         created_at: Millis(row.get(13)?),
         updated_at: Millis(row.get(14)?),
+        written_off: row.get(15)?,
     })
 }

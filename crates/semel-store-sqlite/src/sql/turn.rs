@@ -46,6 +46,12 @@ pub(crate) fn stands_at(conn: &Connection, task: &str, seq: i64, turn: &str) -> 
     query.exists((task, seq, turn))
 }
 
+/// Tasks in whose stored events that text occurs.
+pub(crate) fn tasks_with(conn: &Connection, text: &str) -> rusqlite::Result<Vec<TaskId>> {
+    let mut query = conn.prepare("SELECT DISTINCT task FROM turn WHERE instr(events, ?1) > 0")?;
+    query.query_map([text], |r| id(r, 0))?.collect()
+}
+
 /// Events after number `after`, in order. The turn that holds the border is read whole and cut.
 pub(crate) fn events(conn: &Connection, task: &TaskId, after: u64) -> rusqlite::Result<Vec<Recorded>> {
     let mut query = conn.prepare(

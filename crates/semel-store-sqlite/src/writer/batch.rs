@@ -152,13 +152,20 @@ fn broken(jobs: Jobs, error: Error, attempted: Option<Desk>) -> End {
     End::Broken(Box::new(Broken { jobs, error, attempted }))
 }
 
-/// Runs a batch up to its COMMIT.
-pub(crate) fn run(sql: &mut Prepared<'_>, desk: &mut Desk, mut jobs: Jobs, now: Millis) -> End {
+/// Runs a batch up to its COMMIT. Its time is read when the write lock is held: what was waited for the lock has passed
+/// for leases and due moments too.
+pub(crate) fn run(
+    sql: &mut Prepared<'_>,
+    desk: &mut Desk,
+    mut jobs: Jobs,
+    clock: impl Fn() -> Millis,
+) -> End {
     while !jobs.is_empty() {
         if let Err(error) = sql.run("BEGIN IMMEDIATE", []) {
             refuse(jobs, &error::of(&error));
             return End::Told;
         }
+        let now = clock();
         let before = sql.conn.total_changes();
         let mut draft = desk.clone();
         match fill(sql, &mut draft, &mut jobs, now) {

@@ -37,7 +37,7 @@ fn start(name: &str) -> impl Work<Answer = ()> + use<> {
 fn in_doubt(writer: &mut Writer, conn: &Connection, name: &str) -> (Broken, Answer<Told>) {
     let (jobs, answer) = request(name);
     let mut desk = writer.desk.clone();
-    let End::Durable(jobs) = batch::run(&mut Prepared::new(conn), &mut desk, jobs, Millis(1)) else {
+    let End::Durable(jobs) = batch::run(&mut Prepared::new(conn), &mut desk, jobs, || Millis(1)) else {
         panic!("the batch is durable");
     };
     (Broken { jobs, error: io_error(), attempted: Some(desk) }, answer)
@@ -92,7 +92,7 @@ fn a_store_that_cannot_be_checkpointed_stays_closed_and_says_unknown() {
     assert_eq!(writer.desk.head, meta::head(&conn).expect("a head"), "the batch in doubt was durable");
     let first = writer.first.take().expect("the request is kept");
     let mut sql = Prepared::new(&conn);
-    match batch::run(&mut sql, &mut writer.desk, vec![first], Millis(2)) {
+    match batch::run(&mut sql, &mut writer.desk, vec![first], || Millis(2)) {
         End::Durable(jobs) => batch::acknowledge(jobs),
         End::Told | End::Broken(_) => panic!("it is durable"),
     }

@@ -78,6 +78,38 @@ async fn the_chain_finds_two_turns_that_changed_places() {
     assert_eq!(verify::audit(&home.path, &mut |_| {}).unwrap().problems.len(), 2);
 }
 
+/// Removed by hand, row by row; what no table tells any more is told by the count of turns.
+#[tokio::test]
+async fn a_task_that_was_removed_whole_is_missed() {
+    const TABLES: [&str; 5] = ["turn", "operation", "review", "checkpoint", "adopting"];
+    for task in ["tsk_00001", "tsk_00002"] {
+        let home = home().await;
+        let conn = Connection::open(&home.path).unwrap();
+        conn.pragma_update(None, "foreign_keys", false).unwrap();
+        for table in TABLES {
+            conn.execute(&format!("DELETE FROM {table} WHERE task = ?1"), [task]).unwrap();
+        }
+        assert_eq!(conn.execute("DELETE FROM task WHERE id = ?1", [task]).unwrap(), 1);
+        for report in
+            [verify::audit(&home.path, &mut |_| {}).unwrap(), verify::db(&home.path, &mut |_| {}).unwrap()]
+        {
+            let told = report.problems.iter().any(|p| p.what.contains("were removed whole"));
+            assert!(told, "{task}: {report:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_removed_task_left_behind_names_it() {
+    let home = home().await;
+    edit(&home, "DELETE FROM task WHERE id = 'tsk_00001'");
+    let whole = verify::db(&home.path, &mut |_| {}).unwrap();
+    for what in ["turns", "operations", "checkpoints"] {
+        let named = format!("there are {what} of task `tsk_00001`, and no such task");
+        assert!(whole.problems.iter().any(|p| p.what == named), "{what}: {whole:?}");
+    }
+}
+
 #[tokio::test]
 async fn one_edit_is_one_problem() {
     let home = home().await;

@@ -5,6 +5,7 @@ mod audit;
 mod clock;
 mod conformance;
 mod copies;
+mod forms;
 mod full;
 mod kill;
 mod open;

@@ -57,8 +57,8 @@ impl Which {
     }
 }
 
-/// Operations among which written-off ones are looked for.
-const SEARCHED: u32 = 20_000;
+/// Written-off operations that are counted; where there are more, the count says so.
+const COUNTED: u32 = 10_000;
 
 pub(super) async fn run(
     config: &Config,
@@ -73,29 +73,21 @@ pub(super) async fn run(
         Some(id) => Some(find::task(config, store, id).await?),
         None => None,
     };
-    let filter = OperationFilter { unknown: which != Which::Every, task: task.clone(), find: None };
+    let filter = OperationFilter { unknown: which != Which::Every, task, ..OperationFilter::default() };
     let mut found = store.operations(&filter, Page { skip: 0, limit: list.limit }).await?;
     let in_doubt = !found.is_empty();
-    let written_off = if which == Which::Every { Vec::new() } else { written_off(store, task).await? };
+    let written_off = OperationFilter { unknown: false, written_off: true, ..filter };
     let hidden = match which {
         Which::Every => 0,
-        Which::Unknown => written_off.len(),
+        Which::Unknown => store.count_operations(&written_off, COUNTED).await?,
         Which::WrittenOffToo => {
-            found.extend(written_off);
-            found.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
+            let left = list.limit.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
+            found.extend(store.operations(&written_off, Page { skip: 0, limit: left }).await?);
             0
         }
     };
     print(&rows(store, found).await?, hidden, store.now(), list, ui);
     Ok(if which != Which::Every && in_doubt { Exit::Unknown } else { Exit::Done })
-}
-
-/// Operations that are unknown for ever.
-async fn written_off(store: &dyn Store, task: Option<TaskId>) -> Result<Vec<OperationRow>, Fail> {
-    let filter = OperationFilter { task, ..OperationFilter::default() };
-    let mut found = store.operations(&filter, Page { skip: 0, limit: SEARCHED }).await?;
-    found.retain(|row| row.written_off);
-    Ok(found)
 }
 
 /// By id, key, target or step name.
@@ -128,7 +120,7 @@ async fn rows(store: &dyn Store, found: Vec<OperationRow>) -> Result<Vec<Row>, F
     Ok(rows)
 }
 
-fn print(rows: &[Row], written_off: usize, now: Now, list: &List, ui: Ui) {
+fn print(rows: &[Row], written_off: u32, now: Now, list: &List, ui: Ui) {
     ui.show(&serde_json::json!({"v": 1, "operations": rows}), || text(rows, now.at));
     if ui.json {
         return;
@@ -142,7 +134,8 @@ fn print(rows: &[Row], written_off: usize, now: Now, list: &List, ui: Ui) {
     let apart = if written_off == 0 {
         String::new()
     } else {
-        format!(" · {written_off} written off (--all shows them)")
+        let more = if written_off == COUNTED { " or more" } else { "" };
+        format!(" · {written_off}{more} written off (--all shows them)")
     };
     ui.say(&format!("{} of {} unknown{oldest}{apart}{more}", open.len(), rows.len()));
 }

@@ -1,9 +1,6 @@
 //! Tables of tasks: all of them, newest first, and those that are not finished, unknown ones first.
 
-use crate::cmd::{
-    follow::phase_text,
-    why::{is_worked_on_with, load},
-};
+use crate::cmd::{follow::phase_text, why::is_worked_on_with};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
@@ -15,27 +12,37 @@ use crate::{
     },
     wire,
 };
-use semel_kernel::{id::TaskId, task::Phase, time::Millis};
+use semel_kernel::{
+    id::{BadId, TaskId, Tenant},
+    task::Phase,
+    time::Millis,
+};
 use semel_ports::{Page, Store, StoreError, TaskFilter, TaskRow};
-use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Tasks that `ps` counts, among those that wait for a person and among the others; with more, its counts say so.
 const COUNTED: u32 = 5_000;
 
-pub(super) async fn run(
-    config: &Config,
+/// Which tasks are meant, in the words that were typed.
+pub(super) fn filter(
     phases: &[String],
     name: Option<String>,
-    list: &List,
-    ui: Ui,
-) -> Result<Exit, Fail> {
+    tenant: Option<&str>,
+) -> Result<TaskFilter, Fail> {
     let phases = phases.iter().map(|p| phase(p)).collect::<Result<Vec<_>, _>>()?;
+    Ok(TaskFilter { phases, name, tenant: named_tenant(tenant)?, prefix: None })
+}
+
+fn named_tenant(text: Option<&str>) -> Result<Option<Tenant>, Fail> {
+    let usage =
+        |e: BadId| Fail::new(Exit::Usage, "SM1012", e.to_string(), "name a tenant as its tasks have it");
+    text.map(Tenant::parse).transpose().map_err(usage)
+}
+
+pub(super) async fn run(config: &Config, filter: &TaskFilter, list: &List, ui: Ui) -> Result<Exit, Fail> {
     let store = wire::read(config).await?;
-    let filter = TaskFilter { phases, name, prefix: None };
-    let rows = store.tasks(&filter, Page { skip: 0, limit: list.limit }).await?;
+    let rows = store.tasks(filter, Page { skip: 0, limit: list.limit }).await?;
     let now = store.now().at;
-    let rows = marked(store.as_ref(), rows).await?;
     ui.show(&serde_json::json!({"v": 1, "tasks": rows}), || rows_text(&rows, now));
     if !ui.json && full(rows.len(), list) {
         ui.say(&format!("the {} newest; --limit shows more", rows.len()));
@@ -45,24 +52,6 @@ pub(super) async fn run(
 
 fn full(rows: usize, list: &List) -> bool {
     u32::try_from(rows).is_ok_and(|n| n >= list.limit)
-}
-
-/// A row with what only the task itself can tell.
-#[derive(Serialize)]
-struct Row {
-    #[serde(flatten)]
-    row: TaskRow,
-    /// Steps that are unknown for ever.
-    written_off: usize,
-}
-
-async fn marked(store: &dyn Store, found: Vec<TaskRow>) -> Result<Vec<Row>, Fail> {
-    let mut rows = Vec::new();
-    for row in found {
-        let written_off = load(store, &row.id).await?.written_off().len();
-        rows.push(Row { row, written_off });
-    }
-    Ok(rows)
 }
 
 fn phase(text: &str) -> Result<Phase, Fail> {
@@ -79,14 +68,14 @@ fn phase(text: &str) -> Result<Phase, Fail> {
 }
 
 /// Tasks that are not finished; those with something unknown come first.
-pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fail> {
+pub(crate) async fn ps(config: &Config, tenant: Option<&str>, list: &List, ui: Ui) -> Result<Exit, Fail> {
+    let filter = TaskFilter { tenant: named_tenant(tenant)?, ..TaskFilter::default() };
     let store = wire::read(config).await?;
-    let (mut rows, complete) = open(store.as_ref()).await?;
+    let (mut rows, complete) = open(store.as_ref(), &filter).await?;
     rows.sort_by_key(|t| (t.unknown == 0, t.reviews == 0));
     let counts = Counts::of(&rows, complete);
     rows.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
     let now = store.now().at;
-    let rows = marked(store.as_ref(), rows).await?;
     let worked_on = is_worked_on_with(config, counts.moving > 0, ui).await;
     let json = serde_json::json!({
         "v": 1, "tasks": rows, "worked_on": worked_on,
@@ -99,10 +88,10 @@ pub(crate) async fn ps(config: &Config, list: &List, ui: Ui) -> Result<Exit, Fai
 
 /// The newest open tasks, and whether they are all. Those that wait for a person are read apart, so that younger ones
 /// do not hide them.
-async fn open(store: &dyn Store) -> Result<(Vec<TaskRow>, bool), StoreError> {
+async fn open(store: &dyn Store, filter: &TaskFilter) -> Result<(Vec<TaskRow>, bool), StoreError> {
     let open = Phase::ALL.into_iter().filter(|p| !p.is_end());
     let (people, others) = open.partition(|p| *p == Phase::NeedsReview);
-    let (mut rows, others) = (newest(store, people).await?, newest(store, others).await?);
+    let (mut rows, others) = (newest(store, filter, people).await?, newest(store, filter, others).await?);
     let complete = rows.len().max(others.len()) < COUNTED as usize;
     // A task that was answered between the two readings is in both.
     let seen: BTreeSet<TaskId> = rows.iter().map(|t| t.id.clone()).collect();
@@ -111,8 +100,12 @@ async fn open(store: &dyn Store) -> Result<(Vec<TaskRow>, bool), StoreError> {
 }
 
 /// In one reading: pages that skip what was read would walk over the same rows again.
-async fn newest(store: &dyn Store, phases: Vec<Phase>) -> Result<Vec<TaskRow>, StoreError> {
-    let filter = TaskFilter { phases, ..TaskFilter::default() };
+async fn newest(
+    store: &dyn Store,
+    filter: &TaskFilter,
+    phases: Vec<Phase>,
+) -> Result<Vec<TaskRow>, StoreError> {
+    let filter = TaskFilter { phases, ..filter.clone() };
     store.tasks(&filter, Page { skip: 0, limit: COUNTED }).await
 }
 
@@ -150,16 +143,17 @@ impl Counts {
 /// Characters of a reference and of a plan's name in a table.
 const NAME: usize = 16;
 
-fn rows_text(rows: &[Row], now: Millis) -> String {
-    let short = ShortIds::of(rows.iter().map(|t| t.row.id.as_str()));
+fn rows_text(rows: &[TaskRow], now: Millis) -> String {
+    let short = ShortIds::of(rows.iter().map(|t| t.id.as_str()));
     table(
         ["TASK", "REFERENCE", "PLAN", "PHASE", "STEPS", "UNKNOWN", "REVIEWS", "AGE"],
-        rows.iter().map(|Row { row, written_off }| {
+        rows.iter().map(|row| {
+            let written_off = usize::try_from(row.written_off).unwrap_or(usize::MAX);
             [
                 short.cut(row.id.as_str()).to_owned(),
                 cut(row.client_id.as_str(), NAME),
                 cut(&row.name, NAME),
-                format!("{}{}", phase_text(row.phase, *written_off), orders(row)),
+                format!("{}{}", phase_text(row.phase, written_off), orders(row)),
                 format!("{}/{}", row.settled, row.steps),
                 row.unknown.to_string(),
                 row.reviews.to_string(),

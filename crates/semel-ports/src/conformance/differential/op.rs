@@ -52,6 +52,7 @@ pub(super) enum Op {
     Artifact(Pick),
     Tasks { filter: Pick, skip: u32, limit: u32 },
     Operations { filter: Pick, skip: u32, limit: u32 },
+    CountOperations { filter: Pick, most: u32 },
     Reviews { filter: Pick, skip: u32, limit: u32 },
 }
 
@@ -131,6 +132,7 @@ fn list() -> impl Strategy<Value = Op> {
     prop_oneof![
         parts.clone().prop_map(|(filter, skip, limit)| Op::Tasks { filter, skip, limit }),
         parts.clone().prop_map(|(filter, skip, limit)| Op::Operations { filter, skip, limit }),
+        parts.clone().prop_map(|(filter, _, most)| Op::CountOperations { filter, most }),
         parts.prop_map(|(filter, skip, limit)| Op::Reviews { filter, skip, limit }),
     ]
 }

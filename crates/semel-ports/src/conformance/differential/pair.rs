@@ -13,7 +13,7 @@ use crate::{
         Factory,
         bench::{self, ALL},
         limits::pause_of,
-        story::{self, Fate, Order, Word},
+        story::{self, ACME, Fate, Order, Word},
     },
     mem::{Coordination, MemStore},
     store::{Creation, OperationFilter, Page, ReviewFilter, Store, TaskFilter},
@@ -21,7 +21,7 @@ use crate::{
 };
 use semel_kernel::{
     hash::Hash,
-    id::{SessionId, TaskId, TurnId},
+    id::{SessionId, TaskId, Tenant, TurnId},
     input::Input,
     json::Json,
     limit,
@@ -97,6 +97,7 @@ impl<S: Store> Pair<S> {
             | Call::Artifact(_)
             | Call::Tasks(..)
             | Call::Operations(..)
+            | Call::CountOperations(..)
             | Call::Reviews(..) => return,
         };
         self.turns.push((turn.task.clone(), turn.turn.clone()));
@@ -184,6 +185,9 @@ impl<S: Store> Pair<S> {
             Op::Operations { filter, skip, limit } => {
                 Call::Operations(self.operation_filter(filter), Page { skip, limit })
             }
+            Op::CountOperations { filter, most } => {
+                Call::CountOperations(self.operation_filter(filter), most)
+            }
             Op::Reviews { filter, skip, limit } => {
                 Call::Reviews(self.review_filter(filter), Page { skip, limit })
             }
@@ -237,7 +241,8 @@ impl<S: Store> Pair<S> {
         let n = u32::from(client);
         let text = if large { "x".repeat(limit::EVENT_BYTES) } else { format!("input {serial}") };
         let task = Order::nth(if fresh { 100 + serial } else { n }).task;
-        let order = Order { task, inputs: Json::str(&text), ..Order::nth(n) };
+        let timeout_ms = if fresh { 2 * limit::PROGRESS_MS } else { limit::TIMEOUT_MS };
+        let order = Order { task, inputs: Json::str(&text), timeout_ms, ..Order::nth(n) };
         let (epoch, now) = (self.model.info().epoch, self.model.now());
         let mut draft = order.submit(epoch, now);
         let generation = Generation { epoch, counter: 1 };
@@ -315,13 +320,19 @@ impl<S: Store> Pair<S> {
             phases: nth(&phases, pick),
             prefix: nth(&prefixes, pick / 3),
             name: nth(&names, pick / 9),
+            tenant: nth(&[None, Some(ACME), Some("nobody")], pick / 27).map(|t| Tenant::parse(t).unwrap()),
         }
     }
 
     fn operation_filter(&self, pick: Pick) -> OperationFilter {
         let tasks = [None, Some(self.task(pick / 8))];
         let texts = [None, Some("first@".to_owned()), Some(self.task(pick / 8).to_string())];
-        OperationFilter { unknown: pick % 2 == 1, task: nth(&tasks, pick / 2), find: nth(&texts, pick / 4) }
+        OperationFilter {
+            unknown: pick % 3 == 1,
+            written_off: pick % 3 == 2,
+            task: nth(&tasks, pick / 2),
+            find: nth(&texts, pick / 4),
+        }
     }
 
     fn review_filter(&self, pick: Pick) -> ReviewFilter {

@@ -139,6 +139,10 @@ impl Store for Only {
         self.store.operations(filter, page).await
     }
 
+    async fn count_operations(&self, filter: &OperationFilter, most: u32) -> Result<u32, StoreError> {
+        self.store.count_operations(filter, most).await
+    }
+
     async fn reviews(&self, filter: &ReviewFilter, page: Page) -> Result<Vec<ReviewRow>, StoreError> {
         self.store.reviews(filter, page).await
     }
