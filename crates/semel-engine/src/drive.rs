@@ -7,12 +7,11 @@ use crate::{
     share,
 };
 use semel_kernel::{
-    id::TaskId, input::Input, json::Json, limit, outcome::Stored, review::ReviewCause,
-    task::Task, time::Millis,
+    id::TaskId, input::Input, json::Json, limit, outcome::Stored, review::ReviewCause, task::Task,
+    time::Millis,
 };
 use semel_ports::{
-    CallPermit, Claim, CommitError, Created, Creation, HttpRequest, Receipt, Report,
-    StoreError, Turn,
+    CallPermit, Claim, CommitError, Created, Creation, HttpRequest, Receipt, Report, StoreError, Turn,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, task::JoinSet};

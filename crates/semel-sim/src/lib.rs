@@ -11,6 +11,7 @@
 pub mod batch;
 mod chance;
 pub mod check;
+mod claim;
 pub mod control;
 pub mod cover;
 pub mod history;
@@ -20,6 +21,7 @@ mod people;
 pub mod plans;
 pub mod shrink;
 pub mod sim;
+mod submit;
 pub mod swarm;
 mod verb;
 mod wire;

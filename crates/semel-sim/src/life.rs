@@ -3,29 +3,21 @@
 
 use crate::{
     chance::SeededEntropy,
-    control::Control,
     sim::{Act, Sim},
     verb::{Amend, Verb, at_once},
     wire::Told,
 };
 use semel_engine::{
-    catalog::{Catalog, CatalogError},
+    catalog::Catalog,
     engine::{Engine, Options},
-    machine::{Completion, Io, Machine, Moment, to_person},
+    machine::{Completion, Io, Machine, Moment},
 };
 use semel_kernel::{
-    decide::Submission,
-    hash::Hash,
-    id::{ClientId, SessionId, TaskId, Tenant, TurnId},
+    id::{SessionId, TaskId, TurnId},
     input::Input,
-    limit,
-    outcome::Stored,
-    review::ReviewCause,
-    task::Task,
     time::Millis,
 };
-use semel_plan::plan::PlanDoc;
-use semel_ports::{CallPermit, Claim, Connector, HttpRequest, Question, Report, Store};
+use semel_ports::{CallPermit, Connector, HttpRequest, Question, Report, Store};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -33,10 +25,10 @@ use std::{
 
 /// Milliseconds a session's lease lasts, and between two renewals, and by which it is taken to end earlier.
 pub(crate) const LEASE_MS: i64 = 15_000;
-const RENEW_MS: i64 = 5_000;
+pub(crate) const RENEW_MS: i64 = 5_000;
 const MARGIN_MS: i64 = 3_000;
 /// Tasks in hand at once.
-const SLOTS: usize = 3;
+pub(crate) const SLOTS: usize = 3;
 
 /// Something inside a process.
 #[derive(Debug)]
@@ -73,11 +65,12 @@ pub(crate) struct Hand {
 pub(crate) struct Life {
     pub(crate) seat: usize,
     pub(crate) session: SessionId,
-    lease_until: Millis,
+    pub(crate) lease_until: Millis,
     pub(crate) paused_until: i64,
+    pub(crate) draining: bool,
     pub(crate) hands: BTreeMap<u64, Hand>,
     pub(crate) desk: Engine,
-    catalog: Catalog,
+    pub(crate) catalog: Catalog,
 }
 
 /// The engine of a life is asked for single verbs only; what it would send is sent by the simulated wire.
@@ -120,6 +113,7 @@ impl Sim {
             session,
             lease_until: now.plus(LEASE_MS),
             paused_until: 0,
+            draining: false,
             hands: BTreeMap::new(),
             desk,
             catalog: Catalog::default(),
@@ -148,6 +142,30 @@ impl Sim {
         self.forget_what_was_in_flight();
         let rest = self.chance.crash.between(0, 20_000);
         self.after(rest, Act::Boot(dead.seat));
+    }
+
+    /// A process is asked to leave: it begins nothing more, waits for what was sent, and gives everything back.
+    pub(crate) fn deploys(&mut self) {
+        let lives: Vec<u64> = self.lives.keys().copied().collect();
+        let Some(life) = self.chance.people.pick(&lives).copied() else { return };
+        let Some(found) = self.lives.get_mut(&life).filter(|l| !l.draining) else { return };
+        found.draining = true;
+        let hands: Vec<u64> = found.hands.keys().copied().collect();
+        self.cover.mark("fault: deploy");
+        self.note(|| format!("life {life} is asked to leave"));
+        for hand in hands {
+            self.feed(life, hand, Completion::Drain);
+        }
+        self.leaves_when_empty(life);
+    }
+
+    /// The end of its session makes whatever it had not given back claimable at once.
+    fn leaves_when_empty(&mut self, life: u64) {
+        let Some(found) = self.lives.get(&life).filter(|l| l.draining && l.hands.is_empty()) else { return };
+        let session = found.session.clone();
+        drop(at_once(self.store.end_session(&session)));
+        self.kill(life);
+        self.ring();
     }
 
     /// The process may die at this named point.
@@ -187,80 +205,14 @@ impl Sim {
             Step::Renew => self.renews(life),
             Step::Wake { hand, token } => self.wakes(life, hand, token),
             Step::Done { hand, done } => self.done(life, hand, done),
-            Step::Dial { hand, permit, called_at } => self.dials(life, hand, permit, called_at),
+            Step::Dial { hand, permit, called_at } => self.dials(life, hand, &permit, called_at),
             Step::Heard(call, told) => self.heard(life, call, told),
             Step::AskLeaves(ask) => self.ask_leaves(life, ask),
             Step::AskHeard(ask, told) => self.ask_heard(life, ask, told),
         }
     }
 
-    /// Looks for due tasks, as the engine's scheduler does.
-    fn claims(&mut self, life: u64) {
-        let Some(found) = self.lives.get(&life) else { return };
-        let free = SLOTS.saturating_sub(found.hands.len());
-        let session = found.session.clone();
-        if self.now < self.outage_until {
-            self.after(500, Act::Inside(life, Step::Claim));
-            return;
-        }
-        if free > 0 {
-            if self.dies_at(life, "claim.before_commit") {
-                return;
-            }
-            let claims = at_once(self.store.claim(&session, u32::try_from(free).unwrap_or(1)));
-            if self.dies_at(life, "claim.after_commit") {
-                return;
-            }
-            for claim in claims.unwrap_or_default() {
-                self.takes(life, &claim);
-            }
-        }
-        let due = at_once(self.store.next_due()).ok().flatten();
-        let rest = due.map_or(60_000, |at| at.since(self.store_now().at).clamp(20, 60_000));
-        let rest = if free == 0 { rest.max(500) } else { rest };
-        self.after(rest, Act::Inside(life, Step::Claim));
-    }
-
-    /// Everybody looks again soon.
-    pub(crate) fn ring(&mut self) {
-        let lives: Vec<u64> = self.lives.keys().copied().collect();
-        for life in lives {
-            self.after(5, Act::Inside(life, Step::Claim));
-        }
-    }
-
-    fn takes(&mut self, life: u64, claim: &Claim) {
-        let loaded = at_once(self.store.load(&claim.task));
-        let task = match loaded.and_then(semel_ports::Loaded::into_task) {
-            Ok(task) => task,
-            Err(e) => return self.checks.cannot_load(self.now, &claim.task, &e.to_string()),
-        };
-        self.cover.mark("claim");
-        self.note(|| format!("life {life} takes {} under {}", claim.task, claim.generation));
-        if claim.claims > limit::CLAIMS_WITHOUT_PROGRESS {
-            let cause = ReviewCause::NoProgress { claims: claim.claims };
-            return self.gives_to_person(life, claim, task, cause);
-        }
-        let Some(found) = self.lives.get(&life) else { return };
-        let plan = match at_once(found.catalog.plan(self.store.as_ref(), task.plan.hash)) {
-            Ok(plan) => plan,
-            Err(CatalogError::Missing(what)) => {
-                return self.gives_to_person(life, claim, task, ReviewCause::VersionMissing { what });
-            }
-            Err(CatalogError::Store(_)) => return,
-        };
-        let machine = Machine::claimed(task, plan, found.session.clone(), claim.generation);
-        let hand = self.holds(life, &claim.task, machine, None);
-        self.feed(life, hand, Completion::Tick);
-    }
-
-    fn gives_to_person(&mut self, life: u64, claim: &Claim, task: Task, cause: ReviewCause) {
-        let Some(session) = self.lives.get(&life).map(|l| l.session.clone()) else { return };
-        let Some(moment) = self.moment(life) else { return };
-        drop(self.write(to_person(task, session, claim.generation, cause, &moment)));
-    }
-
-    fn holds(&mut self, life: u64, task: &TaskId, machine: Machine, client: Option<u32>) -> u64 {
+    pub(crate) fn holds(&mut self, life: u64, task: &TaskId, machine: Machine, client: Option<u32>) -> u64 {
         let hand = self.number();
         let held = Hand { task: task.clone(), machine, running: 0, stop: false, wake: 0, client };
         if let Some(found) = self.lives.get_mut(&life) {
@@ -269,32 +221,8 @@ impl Sim {
         hand
     }
 
-    fn renews(&mut self, life: u64) {
-        self.after(RENEW_MS, Act::Inside(life, Step::Renew));
-        let lost = self.chance.store.happens(self.faults.renewal_lost);
-        if lost || self.now < self.outage_until {
-            return;
-        }
-        let now = self.store_now().at;
-        let number = self.number();
-        let Some(found) = self.lives.get_mut(&life) else { return };
-        match at_once(self.store.renew_session(&found.session, LEASE_MS)) {
-            Ok(true) => found.lease_until = now.plus(LEASE_MS),
-            Ok(false) => {
-                let Ok(session) = SessionId::parse(&format!("ses_{number}")) else { return };
-                drop(at_once(self.store.start_session(&session, LEASE_MS)));
-                found.session = session;
-                found.lease_until = now.plus(LEASE_MS);
-                self.cover.mark("lease lost");
-                self.note(|| format!("life {life} goes on as another session"));
-                self.after(1, Act::Inside(life, Step::Claim));
-            }
-            Err(_) => {}
-        }
-    }
-
     /// Time, chance and the lease, as that life sees them.
-    fn moment(&mut self, life: u64) -> Option<Moment> {
+    pub(crate) fn moment(&mut self, life: u64) -> Option<Moment> {
         let turn = self.turn_id()?;
         let draw = self.chance.time.draw();
         let now = self.store_now();
@@ -337,7 +265,7 @@ impl Sim {
         self.ring();
     }
 
-    fn feed(&mut self, life: u64, hand: u64, done: Completion) {
+    pub(crate) fn feed(&mut self, life: u64, hand: u64, done: Completion) {
         let Some(moment) = self.moment(life) else { return };
         let Some(held) = self.lives.get_mut(&life).and_then(|l| l.hands.get_mut(&hand)) else { return };
         let io = held.machine.on(&moment, done);
@@ -345,7 +273,7 @@ impl Sim {
     }
 
     /// Carries out what a machine wants; a hand that wants nothing more and waits for nothing is let go.
-    fn wants(&mut self, life: u64, hand: u64, io: Vec<Io>) {
+    pub(crate) fn wants(&mut self, life: u64, hand: u64, io: Vec<Io>) {
         for io in io {
             self.want(life, hand, io);
         }
@@ -353,6 +281,7 @@ impl Sim {
         if found.hands.get(&hand).is_some_and(|h| h.stop && h.running == 0) {
             found.hands.remove(&hand);
             self.after(1, Act::Inside(life, Step::Claim));
+            self.leaves_when_empty(life);
         }
     }
 
@@ -415,65 +344,5 @@ impl Sim {
         if at < Millis::MAX {
             self.after(rest, Act::Inside(life, Step::Wake { hand, token }));
         }
-    }
-
-    /// The n-th submission arrives at some process; without one it comes again.
-    pub(crate) fn submits(&mut self, n: u32) {
-        if self.checks.is_acknowledged(n) && self.healed_at.is_some() {
-            return;
-        }
-        self.after(60_000, Act::Submit(n));
-        let lives: Vec<u64> = self.lives.keys().copied().collect();
-        let Some(life) = self.chance.people.pick(&lives).copied() else { return };
-        if self.now < self.outage_until || self.lives.get(&life).is_some_and(|l| l.paused_until > self.now) {
-            return;
-        }
-        if self.checks.is_acknowledged(n) {
-            self.cover.mark("fault: submitted again");
-        }
-        let Some((submission, plan, digest)) = self.submission(n) else { return };
-        let Some(moment) = self.moment(life) else { return };
-        let Some(session) = self.lives.get(&life).map(|l| l.session.clone()) else { return };
-        let id = submission.task.clone();
-        if let Ok((machine, io)) = Machine::create(submission, plan, session, digest, &moment) {
-            let hand = self.holds(life, &id, machine, Some(n));
-            self.note(|| format!("submission {n} at life {life}: {id}"));
-            self.wants(life, hand, io);
-        }
-    }
-
-    /// The n-th submission is always the same, wherever it arrives.
-    fn submission(&self, n: u32) -> Option<(Submission, Arc<PlanDoc>, Hash)> {
-        let plan = self.plan_of(n)?;
-        let inputs = crate::plans::inputs(n);
-        let tenant = Tenant::parse("default").ok()?;
-        let client_id = ClientId::parse(&format!("client-{n}")).ok()?;
-        let digest = Hash::of_parts(&[plan.kernel.hash.as_bytes(), inputs.canonical().as_bytes()]);
-        let submission = Submission {
-            task: TaskId::of_client(&tenant, &client_id).ok()?,
-            tenant,
-            client_id,
-            plan: self.terms_of(&plan),
-            inputs: Stored::Inline(inputs),
-            epoch: 1,
-            shared_epoch: 0,
-            restored: None,
-        };
-        Some((submission, plan, digest))
-    }
-
-    /// The plan's terms; under the control without settle, the wait is gone.
-    fn terms_of(&self, plan: &PlanDoc) -> semel_kernel::plan::Plan {
-        let mut kernel = plan.kernel.clone();
-        if self.control == Some(Control::ProbeWithoutSettle) {
-            for terms in kernel.tools.values_mut() {
-                terms.clock_error_ms = 0;
-                terms.timeout_ms = terms.timeout_ms.min(1_000);
-                if let Some(probe) = &mut terms.probe {
-                    probe.settle_ms = 0;
-                }
-            }
-        }
-        kernel
     }
 }

@@ -1,11 +1,7 @@
 //! What befalls whole machines: a power cut and a new boot, with a wall clock that may have been thrown; and the bad
 //! engine that forgets what was in flight.
 
-use crate::{
-    control::Control,
-    sim::Sim,
-    verb::at_once,
-};
+use crate::{control::Control, sim::Sim, verb::at_once};
 use semel_kernel::{
     event::{Event, Recorded},
     fold,
@@ -86,8 +82,7 @@ impl Sim {
         let Ok(history) = at_once(self.store.history(task, 0)) else { return };
         let kept: Vec<Recorded> =
             history.into_iter().filter(|r| !is_about(&r.event, &steps, mirror)).collect();
-        let kept: Vec<Recorded> =
-            (1..).zip(kept).map(|(seq, r)| Recorded { seq, ..r }).collect();
+        let kept: Vec<Recorded> = (1..).zip(kept).map(|(seq, r)| Recorded { seq, ..r }).collect();
         if let Ok(folded) = fold::fold_all(kept.iter().map(|r| (&r.event, r.at))) {
             self.store.replace(task, kept, projection::of(&folded, 0));
             self.checks.forget(&self.store, task);

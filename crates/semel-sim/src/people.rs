@@ -20,7 +20,7 @@ use semel_plan::plan::PlanDoc;
 use std::{collections::VecDeque, sync::Arc};
 
 /// What a person does.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Order {
     /// An operator does something to some task.
     Something,

@@ -120,33 +120,60 @@ const STATE: &str = r#"
 
 const STEPS: &[(&str, &str)] = &[
     ("one-keyed", r#"[{ step: a, act: keyed, with: { what: "${{ inputs.order }}-a" } }]"#),
-    ("chain", r#"[{ step: a, act: both, with: { what: "${{ inputs.order }}-a" } },
+    (
+        "chain",
+        r#"[{ step: a, act: both, with: { what: "${{ inputs.order }}-a" } },
       { step: b, act: asked, with: { what: "${{ inputs.order }}-b", after: "${{ steps.a.output.id }}" } },
-      { step: c, act: keyed, with: { what: "${{ inputs.order }}-c" } }]"#),
+      { step: c, act: keyed, with: { what: "${{ inputs.order }}-c" } }]"#,
+    ),
     ("one-asked", r#"[{ step: a, act: asked, with: { what: "${{ inputs.order }}-a" } }]"#),
     ("one-blind", r#"[{ step: a, act: blind, with: { what: "${{ inputs.order }}-a" } }]"#),
-    ("blind-then-keyed", r#"[{ step: a, act: blind, with: { what: "${{ inputs.order }}-a" } },
-      { step: b, act: looks, with: { what: "${{ inputs.order }}-b" } }]"#),
-    ("branches", r#"[{ step: a, act: asked, needs: [], with: { what: "${{ inputs.order }}-a" } },
+    (
+        "blind-then-keyed",
+        r#"[{ step: a, act: blind, with: { what: "${{ inputs.order }}-a" } },
+      { step: b, act: looks, with: { what: "${{ inputs.order }}-b" } }]"#,
+    ),
+    (
+        "branches",
+        r#"[{ step: a, act: asked, needs: [], with: { what: "${{ inputs.order }}-a" } },
       { step: b, act: blind, needs: [], with: { what: "${{ inputs.order }}-b" } },
       { step: c, act: looks, needs: [], with: { what: "${{ inputs.order }}-c" } },
-      { step: d, act: keyed, needs: [a, c], with: { what: "${{ inputs.order }}-d" } }]"#),
-    ("items", r#"[{ step: n, each: { in: "${{ ['p', 'q', 'r'] }}", as: p, key: "${{ p }}", parallel: 2 }, act: asked,
+      { step: d, act: keyed, needs: [a, c], with: { what: "${{ inputs.order }}-d" } }]"#,
+    ),
+    (
+        "items",
+        r#"[{ step: n, each: { in: "${{ ['p', 'q', 'r'] }}", as: p, key: "${{ p }}", parallel: 2 }, act: asked,
         with: { what: "${{ inputs.order }}-${{ p }}" } },
-      { step: z, act: keyed, with: { what: "${{ inputs.order }}-z" } }]"#),
-    ("sets", r#"[{ step: a, act: sets, with: { what: "${{ inputs.order }}-a", value: ours } },
-      { step: b, act: keyed, with: { what: "${{ inputs.order }}-b" } }]"#),
-    ("common", r#"[{ step: a, act: common, with: { what: "${{ inputs.shared }}" } },
-      { step: b, act: both, with: { what: "${{ inputs.order }}-b" } }]"#),
-    ("short", r#"[{ step: a, act: short, with: { what: "${{ inputs.order }}-a" } },
-      { step: s, sleep: 20s }, { step: b, act: stuck, with: { what: "${{ inputs.order }}-b" } }]"#),
-    ("loose", r#"[{ step: r, act: read, with: { what: "${{ inputs.order }}-r" } },
+      { step: z, act: keyed, with: { what: "${{ inputs.order }}-z" } }]"#,
+    ),
+    (
+        "sets",
+        r#"[{ step: a, act: sets, with: { what: "${{ inputs.order }}-a", value: ours } },
+      { step: b, act: keyed, with: { what: "${{ inputs.order }}-b" } }]"#,
+    ),
+    (
+        "common",
+        r#"[{ step: a, act: common, with: { what: "${{ inputs.shared }}" } },
+      { step: b, act: both, with: { what: "${{ inputs.order }}-b" } }]"#,
+    ),
+    (
+        "short",
+        r#"[{ step: a, act: short, with: { what: "${{ inputs.order }}-a" } },
+      { step: s, sleep: 20s }, { step: b, act: stuck, with: { what: "${{ inputs.order }}-b" } }]"#,
+    ),
+    (
+        "loose",
+        r#"[{ step: r, act: read, with: { what: "${{ inputs.order }}-r" } },
       { step: a, act: twice, with: { what: "${{ inputs.order }}-a" } },
       { step: b, act: loses, with: { what: "${{ inputs.order }}-b" } },
-      { step: c, act: keyed, if: "${{ inputs.order == 'never' }}", with: { what: "${{ inputs.order }}-c" } }]"#),
-    ("equal", r#"[{ step: a, act: keyed, needs: [], with: { what: "${{ inputs.order }}-a" } },
+      { step: c, act: keyed, if: "${{ inputs.order == 'never' }}", with: { what: "${{ inputs.order }}-c" } }]"#,
+    ),
+    (
+        "equal",
+        r#"[{ step: a, act: keyed, needs: [], with: { what: "${{ inputs.order }}-a" } },
       { step: b, act: keyed, needs: [], with: { what: "${{ inputs.order }}-a" } },
-      { step: c, act: stuck, needs: [], with: { what: "${{ inputs.order }}-c" } }]"#),
+      { step: c, act: stuck, needs: [], with: { what: "${{ inputs.order }}-c" } }]"#,
+    ),
 ];
 
 /// All plans.

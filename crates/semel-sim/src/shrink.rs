@@ -13,6 +13,7 @@ type Cut = fn(&mut Knobs) -> bool;
 const CUTS: &[Cut] = &[
     |k| take(&mut k.reboots),
     |k| take(&mut k.outages),
+    |k| take(&mut k.deploys),
     |k| take(&mut k.meddling),
     |k| take(&mut k.orders),
     |k| take(&mut k.resubmits),

@@ -42,6 +42,8 @@ pub(crate) enum Act {
     Boot(usize),
     /// The machine loses power and boots anew.
     Reboot,
+    /// Some process is asked to leave in good order.
+    Deploy,
     /// The store cannot be written for so many milliseconds.
     Outage(i64),
     /// A submission.
@@ -136,8 +138,7 @@ impl Sim {
         };
         let faults = knobs.faults.clone();
         let world = World::new(Chance::of(seed, "world"), faults.clone());
-        let clock =
-            StoreClock { offset_ms: EPOCH_MS, steady_since: Millis::MIN, void_before: Millis::MIN };
+        let clock = StoreClock { offset_ms: EPOCH_MS, steady_since: Millis::MIN, void_before: Millis::MIN };
         Self {
             faults,
             now: 0,
@@ -191,6 +192,9 @@ impl Sim {
             let ms = self.chance.store.between(100, 60_000);
             self.sometime(horizon, Act::Outage(ms));
         }
+        for _ in 0..self.knobs.deploys {
+            self.sometime(horizon, Act::Deploy);
+        }
         for _ in 0..self.knobs.reboots {
             self.sometime(horizon, Act::Reboot);
         }
@@ -234,6 +238,7 @@ impl Sim {
             Act::Parcel(parcel) => self.moves_on(parcel),
             Act::Boot(seat) => self.boot(seat),
             Act::Reboot => self.reboot(),
+            Act::Deploy => self.deploys(),
             Act::Outage(ms) => self.outage(ms),
             Act::Submit(n) => self.submits(n),
             Act::Person(order) => self.acts_by_person(order),

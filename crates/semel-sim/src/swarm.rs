@@ -57,6 +57,8 @@ pub struct Knobs {
     pub orders: u32,
     /// Changes that a colleague makes by himself.
     pub meddling: u32,
+    /// Times at which a process is asked to leave in good order.
+    pub deploys: u32,
     /// Times at which the store can be written by nobody: full or read-only.
     pub outages: u32,
     /// Times at which the whole machine boots anew, the wall clock thrown back or forth.
@@ -86,6 +88,7 @@ impl Knobs {
             resubmits: sometimes(&mut c, 3),
             orders: sometimes(&mut c, 5),
             meddling: sometimes(&mut c, 4),
+            deploys: sometimes(&mut c, 3),
             outages: sometimes(&mut c, 2),
             reboots: if c.happens(150) { small(&mut c, 1, 2) } else { 0 },
             locked,

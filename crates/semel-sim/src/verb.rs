@@ -15,9 +15,7 @@ use semel_kernel::{
     time::{Generation, Millis},
 };
 use semel_plan::{plan::PlanDoc, resolve::SharedCall};
-use semel_ports::{
-    Authority, CommitError, Creation, Due, Loaded, Receipt, Store as _, StoreError, Turn,
-};
+use semel_ports::{Authority, CommitError, Creation, Due, Loaded, Receipt, Store as _, StoreError, Turn};
 use std::{
     collections::VecDeque,
     pin::pin,
@@ -346,4 +344,3 @@ fn word<T: std::fmt::Debug>(result: &Result<T, CommitError>) -> String {
         Err(e) => e.to_string(),
     }
 }
-

@@ -50,8 +50,6 @@ pub(crate) enum Told {
     Answer(Answer),
     /// Nothing, for this reason.
     Nothing(UnknownCause),
-
-
 }
 
 /// Something on the wire or in a target.
@@ -136,7 +134,7 @@ impl Sim {
     }
 
     /// The connection stands, or does not; the first byte leaves before `send_by`, or never.
-    pub(crate) fn dials(&mut self, life: u64, hand: u64, permit: CallPermit, called_at: Millis) {
+    pub(crate) fn dials(&mut self, life: u64, hand: u64, permit: &CallPermit, called_at: Millis) {
         if self.dies_at(life, "call.before_send") {
             return;
         }
@@ -156,7 +154,7 @@ impl Sim {
             let report = Report::not_sent(cause.to_owned());
             return self.reply(life, hand, Completion::Answered { op, attempt, report });
         }
-        self.leaves(life, hand, &permit);
+        self.leaves(life, hand, permit);
     }
 
     fn leaves(&mut self, life: u64, hand: u64, permit: &CallPermit) {
@@ -233,7 +231,9 @@ impl Sim {
                 let answered = early.is_some();
                 if let Some(early) = early {
                     self.cover.mark(&format!("answer: {} from {}", early.status, sent.path));
-                    self.note(|| format!("  {} answers {} about {}, and works on", sent.path, early.status, sent.what));
+                    self.note(|| {
+                        format!("  {} answers {} about {}, and works on", sent.path, early.status, sent.what)
+                    });
                     self.goes_back(call, early);
                 }
                 self.after(after, Act::Parcel(Parcel::Write { call, sent, answered, looked }));
@@ -275,7 +275,8 @@ impl Sim {
         }
         let mut report = report(told, open.late_ms);
         let refused = matches!(&report.transport, Transport::Answered(a) if (400..500).contains(&a.status));
-        if self.control == Some(Control::RetryOnTimeout) && matches!(report.transport, Transport::Lost { .. }) {
+        if self.control == Some(Control::RetryOnTimeout) && matches!(report.transport, Transport::Lost { .. })
+        {
             report = Report::not_sent("no answer, so it is tried again".to_owned());
         }
         if self.control == Some(Control::RefusalTakenForAll) && refused {

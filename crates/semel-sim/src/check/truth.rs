@@ -13,10 +13,8 @@ impl Checks {
     /// Called after each event that was folded.
     pub(super) fn says_truth(&mut self, now: i64, id: &TaskId, recorded: &Recorded, world: &World) {
         let Event::StepCommitted { step, proof, .. } = &recorded.event else { return };
-        let own = matches!(
-            proof,
-            Proof::Answer { .. } | Proof::Probe | Proof::Evidence | Proof::Person { .. }
-        );
+        let own =
+            matches!(proof, Proof::Answer { .. } | Proof::Probe | Proof::Evidence | Proof::Person { .. });
         let Some(task) = self.task(id).filter(|_| own) else { return };
         let Some(op) = task.steps.get(step).and_then(|s| task.operation_of(s)) else { return };
         let place = place_of(op);
@@ -49,11 +47,14 @@ impl Checks {
         for step in task.steps.values().filter(|s| !s.written_off) {
             let Some(op) = task.operation_of(step) else { continue };
             let place = place_of(op);
-            let says_no =
-                matches!(step.state, StepState::Planned | StepState::Failed | StepState::Skipped);
+            let says_no = matches!(step.state, StepState::Planned | StepState::Failed | StepState::Skipped);
             let counts = !matches!(place.0.as_str(), "sets" | "read");
             if says_no && counts && !world.effects(&place).is_empty() {
-                denied.push(format!("{} of {id} is {}, and {place:?} happened", step.name, step.state.word()));
+                denied.push(format!(
+                    "{} of {id} is {}, and {place:?} happened",
+                    step.name,
+                    step.state.word()
+                ));
             }
         }
         for what in denied {
