@@ -280,7 +280,7 @@ async fn send(inner: Arc<Inner>, permit: CallPermit) -> Completion {
         },
     };
     let report = match request {
-        Ok(request) => inner.connector.send(permit, request, inner.store.now().at).await,
+        Ok(request) => inner.connector.send(permit, request, inner.store.now().at, inner.recall()).await,
         Err(cause) => Report::not_sent(cause),
     };
     Completion::Answered { op, attempt, report }
