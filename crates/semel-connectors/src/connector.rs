@@ -11,7 +11,7 @@ use crate::{
     wire::{
         dial::{Place, dial},
         exchange::{Broken, exchange},
-        gauge::{Leg, Seen},
+        gauge::{HeldBack, Leg, Seen},
         link::Link,
         pool::Pool,
         prepare::{Prepared, prepare},
@@ -20,7 +20,7 @@ use crate::{
 };
 use semel_kernel::{outcome::UnknownCause, time::Millis};
 use semel_ports::{
-    connector::{Answer, Connector, Question, Report, Transport, Witnessed},
+    connector::{Answer, Connector, Question, Recall, Report, Transport, Witnessed},
     outside::Secrets,
     receipt::CallPermit,
     request::{Fills, HttpRequest},
@@ -44,6 +44,7 @@ struct Order {
     key: String,
     fence: String,
     window: Window,
+    recall: Recall,
     /// Reached first, with nothing handed over.
     before: Point,
     /// Reached when the request has left whole.
@@ -61,9 +62,10 @@ impl HttpConnector {
     }
 
     // Borrows the permit from the one place that consumes it.
-    fn send_order(&self, permit: &CallPermit, request: HttpRequest, now: Millis) -> Order {
+    fn send_order(&self, permit: &CallPermit, request: HttpRequest, now: Millis, recall: Recall) -> Order {
         Order {
             request,
+            recall,
             key: permit.key().to_owned(),
             fence: permit.generation().to_string(),
             window: Window::for_send(&self.options.clock, now, permit.send_by(), permit.timeout_ms()),
@@ -79,6 +81,7 @@ impl HttpConnector {
             request: question.request,
             key: question.key,
             fence: question.fence,
+            recall: Recall::never(),
             before: self.point("probe.before"),
             left: None,
             after: self.point("probe.after"),
@@ -94,7 +97,7 @@ impl HttpConnector {
         let secrets = Witness::of(&*self.secrets);
         let fills = Fills { key: &order.key, fence: &order.fence, secrets: &secrets };
         let report = match prepare(&order.request, &fills, &self.options) {
-            Ok(prepared) => self.over_a_link(prepared, &order.window, order.left).await,
+            Ok(prepared) => self.over_a_link(prepared, &order).await,
             Err(obstacle) => not_sent(&obstacle),
         };
         if matches!(report.transport, Transport::Answered(_)) {
@@ -103,13 +106,14 @@ impl HttpConnector {
         redacted(report, secrets.witnessed())
     }
 
-    async fn over_a_link(&self, prepared: Prepared, window: &Window, left: Option<Point>) -> Report {
+    async fn over_a_link(&self, prepared: Prepared, order: &Order) -> Report {
         let Prepared { place, body_bytes, request } = prepared;
-        let mut link = match self.link(&place, window).await {
+        let Order { window, recall, left, .. } = order;
+        let mut link = match self.link(&place, window, recall).await {
             Ok(link) => link,
             Err(obstacle) => return not_sent(&obstacle),
         };
-        link.meter.open(Leg { window: window.clone(), body_bytes, left });
+        link.meter.open(Leg { window: window.clone(), recall: recall.clone(), body_bytes, left: *left });
         let patience = window.patience();
         let result = tokio::select! {
             // An answer that is there is heard, even when the time is over.
@@ -126,7 +130,7 @@ impl HttpConnector {
         report
     }
 
-    async fn link(&self, place: &Place, window: &Window) -> Result<Link, Obstacle> {
+    async fn link(&self, place: &Place, window: &Window, recall: &Recall) -> Result<Link, Obstacle> {
         if window.late_ms() > 0 {
             return Err(Obstacle::Late { before: "the connection was asked for" });
         }
@@ -137,6 +141,7 @@ impl HttpConnector {
             biased;
             link = dial(place, &self.trust, &self.options) => link,
             () = window.over(window.send_by) => Err(Obstacle::Late { before: "the connection stood" }),
+            () = recall.given() => Err(Obstacle::Recalled { before: "the connection stood" }),
         }
     }
 }
@@ -148,12 +153,13 @@ impl Connector for HttpConnector {
         permit: CallPermit,
         request: HttpRequest,
         now: Millis,
+        recall: Recall,
     ) -> Boxed<'async_trait>
     where
         'life0: 'async_trait,
         Self: 'async_trait,
     {
-        Box::pin(self.call(self.send_order(&permit, request, now)))
+        Box::pin(self.call(self.send_order(&permit, request, now, recall)))
     }
 
     fn ask<'life0, 'async_trait>(&'life0 self, question: Question) -> Boxed<'async_trait>
@@ -180,11 +186,15 @@ fn timed_out() -> Broken {
 }
 
 fn report(place: &Place, result: Result<Answer, Broken>, seen: Seen) -> Report {
+    let before = "the first byte left";
     let transport = match result {
-        _ if seen.held_back && seen.handed == 0 => {
-            return not_sent(&Obstacle::Late { before: "the first byte left" });
+        _ if seen.handed == 0 => {
+            return not_sent(&match seen.held_back {
+                Some(HeldBack::Late) => Obstacle::Late { before },
+                Some(HeldBack::Recalled) => Obstacle::Recalled { before },
+                None => untouched(place, result.err()),
+            });
         }
-        _ if seen.handed == 0 => return not_sent(&untouched(place, result.err())),
         Ok(answer) => Transport::Answered(answer),
         Err(Broken { cause, detail }) => {
             let detail = format!("{detail} ({} request bytes were handed over)", seen.handed);

@@ -43,6 +43,12 @@ pub enum Obstacle {
         /// What had not happened yet.
         before: &'static str,
     },
+    /// The process drains, and nothing had left.
+    #[error("recalled: this worker was stopped before {before}")]
+    Recalled {
+        /// What had not happened yet.
+        before: &'static str,
+    },
 }
 
 impl Obstacle {
@@ -56,6 +62,7 @@ impl Obstacle {
             Self::Unreachable { .. } => "SM3104",
             Self::Tls { .. } => "SM3105",
             Self::Late { .. } => "SM3106",
+            Self::Recalled { .. } => "SM3107",
         }
     }
 
@@ -71,6 +78,7 @@ impl Obstacle {
             Self::Late { .. } => {
                 "nothing: it is tried again; if it keeps coming, look at the load of this worker"
             }
+            Self::Recalled { .. } => "nothing: the next worker sends it",
         }
     }
 

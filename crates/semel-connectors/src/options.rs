@@ -17,7 +17,8 @@ pub struct HttpOptions {
     pub request_head_bytes: usize,
     /// Milliseconds that connecting to one address of the target may take, inside `send_by`.
     pub connect_ms: i64,
-    /// Idle connections kept for each target.
+    /// Idle connections kept for each target, so that tasks side by side do not dial anew for every request. Those that
+    /// are too old are dropped at the next call.
     pub idle: usize,
     /// Milliseconds for which an idle connection is kept. Short, because a target that closes it just as the next
     /// request leaves turns a good request into an unknown one.
@@ -53,7 +54,7 @@ impl Default for HttpOptions {
             request_bytes: 8 << 20,
             request_head_bytes: 64 << 10,
             connect_ms: 3_000,
-            idle: 4,
+            idle: 32,
             idle_ms: 2_000,
             clock: Arc::new(ProcessClock::default()),
             crash: |_| (),

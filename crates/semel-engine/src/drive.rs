@@ -238,7 +238,10 @@ where
 
 async fn create(inner: Arc<Inner>, creation: Creation) -> Completion {
     let progress = Progress::of(&creation.turn);
-    let result = patient(&inner, || inner.store.create(creation.clone())).await;
+    let mut result = patient(&inner, || inner.store.create(creation.clone())).await;
+    if is_lost(&result) {
+        result = read_back(&inner, &creation.turn).await.map_or(result, |receipt| Ok(Created::New(receipt)));
+    }
     if matches!(result, Ok(Created::New(_))) {
         inner.tell(progress);
     }
@@ -247,11 +250,35 @@ async fn create(inner: Arc<Inner>, creation: Creation) -> Completion {
 
 async fn commit(inner: Arc<Inner>, turn: Turn) -> Completion {
     let progress = Progress::of(&turn);
-    let result: Result<Receipt, CommitError> = patient(&inner, || inner.store.commit(turn.clone())).await;
+    let mut result = patient(&inner, || inner.store.commit(turn.clone())).await;
+    if is_lost(&result) {
+        result = read_back(&inner, &turn).await.map_or(result, Ok);
+    }
     if result.is_ok() {
         inner.tell(progress);
     }
     Completion::Committed(result)
+}
+
+const fn is_lost<T>(result: &Result<T, CommitError>) -> bool {
+    matches!(result, Err(CommitError::Store(StoreError::CommitUnknown(_))))
+}
+
+/// The receipt of a turn whose answer was lost, if it is durable: then its calls leave after all, and their `send_by`
+/// counts from the first try.
+async fn read_back(inner: &Inner, turn: &Turn) -> Option<Receipt> {
+    loop {
+        match inner.store.read_back(turn).await {
+            Ok(found) => return found,
+            Err(e) if e.passes() && !inner.is_draining() => {
+                tokio::time::sleep(Duration::from_millis(100)).await
+            }
+            Err(e) => {
+                tracing::warn!(task = %turn.task, code = e.code(), "a turn could not be read back: {e}");
+                return None;
+            }
+        }
+    }
 }
 
 async fn reload(inner: Arc<Inner>, task: TaskId) -> Completion {
@@ -280,7 +307,7 @@ async fn send(inner: Arc<Inner>, permit: CallPermit) -> Completion {
         },
     };
     let report = match request {
-        Ok(request) => inner.connector.send(permit, request, inner.store.now().at).await,
+        Ok(request) => inner.connector.send(permit, request, inner.store.now().at, inner.recall()).await,
         Err(cause) => Report::not_sent(cause),
     };
     Completion::Answered { op, attempt, report }

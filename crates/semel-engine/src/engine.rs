@@ -1,7 +1,7 @@
 //! The engine: claims tasks, runs a machine for each, and hands over when it drains.
 //!
-//! Invariant: it holds at most `slots` tasks at once; waiting tasks hold none. Draining begins nothing more, waits for
-//! what was sent up to its time-out, and gives everything back.
+//! Invariant: it holds at most `slots` tasks at once; waiting tasks hold none. Draining begins nothing more, takes back
+//! what has not left yet, waits for what was sent up to its time-out, and gives everything back.
 
 use crate::{
     catalog::Catalog,
@@ -16,7 +16,7 @@ use semel_kernel::{
     task::Phase,
     time::Millis,
 };
-use semel_ports::{Claim, Connector, Entropy, Store, StoreError};
+use semel_ports::{Claim, Connector, Entropy, Store, StoreError, connector::Recall};
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
@@ -352,6 +352,11 @@ impl Inner {
 
     pub(crate) fn is_draining(&self) -> bool {
         *self.drain.borrow()
+    }
+
+    /// For calls: they are taken back when the process drains.
+    pub(crate) fn recall(&self) -> Recall {
+        Recall::when(self.drain.subscribe())
     }
 
     /// Tells a machine that somebody else wrote to its task, and the scheduler that something may be due.

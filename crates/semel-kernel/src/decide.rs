@@ -13,6 +13,7 @@ mod operate;
 mod plan;
 mod probe;
 mod review;
+mod scope;
 mod submit;
 mod tick;
 
@@ -31,6 +32,7 @@ use crate::{
     step::Step,
     task::Task,
     terms::Terms,
+    time::Now,
 };
 use alloc::{format, vec::Vec};
 
@@ -40,6 +42,10 @@ pub struct Draft {
     task: Task,
     base: u64,
     events: Vec<Event>,
+    /// The moment for which everything was looked at.
+    looked_at: Option<Now>,
+    /// How many of the events were there when something was last looked at.
+    looked: usize,
 }
 
 impl Draft {
@@ -47,7 +53,7 @@ impl Draft {
     #[must_use]
     pub const fn on(task: Task) -> Self {
         let base = task.version;
-        Self { task, base, events: Vec::new() }
+        Self { task, base, events: Vec::new(), looked_at: None, looked: 0 }
     }
 
     /// The task with all events of this turn folded in.

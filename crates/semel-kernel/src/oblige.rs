@@ -126,19 +126,26 @@ fn for_step(task: &Task, step: &Step, now: Now) -> Option<Obligation> {
 /// When the shell must look at the task again although nothing happens; `None` when only an event can move it.
 #[must_use]
 pub fn wakes_at(task: &Task, now: Now) -> Option<Millis> {
-    let mut wake = is_behind(task, now).then_some(now.at);
-    for owed in obligations(task, now) {
+    let behind = is_behind(task, now).then_some(now.at);
+    behind.into_iter().chain(wake_of(task, &obligations(task, now), now)).min()
+}
+
+/// When one of these obligations must be looked at again; for who has drawn all consequences of this moment.
+#[must_use]
+pub fn wake_of(task: &Task, owed: &[Obligation], now: Now) -> Option<Millis> {
+    let mut wake = None;
+    for owed in owed {
         let at = match owed {
             Obligation::Resolve(_)
             | Obligation::Precheck(_)
             | Obligation::Begin { .. }
             | Obligation::Probe(_) => now.at,
-            Obligation::WaitUntil(at) => at,
-            Obligation::Answer(id) => answer_deadline(task, &id),
+            Obligation::WaitUntil(at) => *at,
+            Obligation::Answer(id) => answer_deadline(task, id),
             Obligation::Watch { .. } => now.at.plus(WATCH_MS),
             Obligation::Person => continue,
         };
-        wake = Some(wake.map_or(at, |w| w.min(at)));
+        wake = Some(wake.map_or(at, |w: Millis| w.min(at)));
     }
     wake
 }

@@ -231,9 +231,9 @@ impl Task {
     /// How many further items of an `each` may start now: they start in order, as many at once as it says, and items
     /// in review hold no slot.
     pub(crate) fn free_slots(&self, parent: &StepName) -> usize {
-        let Some(parent) = self.steps.get(parent) else { return 0 };
-        let StepKind::Each { parallel, .. } = &parent.kind else { return 0 };
-        let items = parent.items.iter().flatten().filter_map(|n| self.steps.get(n));
+        let Some(found) = self.steps.get(parent) else { return 0 };
+        let StepKind::Each { parallel, .. } = &found.kind else { return 0 };
+        let items = self.steps.values().filter(|s| s.item_of.as_ref() == Some(parent));
         let busy = items.filter(|s| !s.is_settled() && !s.is_unresolved() && s.review.is_none()).count();
         (*parallel as usize).max(1).saturating_sub(busy)
     }

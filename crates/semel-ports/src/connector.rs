@@ -3,11 +3,13 @@
 //! Invariant: an effect leaves only with a [`CallPermit`], which is consumed. A connector never retries, never follows
 //! a redirect, and counts bytes: *not sent* means that not one byte of the request was handed to a connection.
 
+mod recall;
 mod spelling;
 mod witness;
 
 use crate::{receipt::CallPermit, request::HttpRequest};
 use async_trait::async_trait;
+pub use recall::Recall;
 use semel_kernel::{outcome::UnknownCause, time::Millis};
 use std::fmt;
 pub use witness::{Eraser, MARK, Witnessed};
@@ -101,8 +103,9 @@ pub struct Question {
 pub trait Connector: Send + Sync {
     /// Sends an effect. `now` is store time at the call; the connector measures on from there by a clock that runs
     /// during suspend, refuses to send after `send_by`, and gives up at `send_by` + time-out.
-    /// `request` is the permit's frozen request, read back.
-    async fn send(&self, permit: CallPermit, request: HttpRequest, now: Millis) -> Report;
+    /// `request` is the permit's frozen request, read back. When it is recalled before its first byte was handed over it
+    /// is *not sent*, at once; after that byte a recall changes nothing.
+    async fn send(&self, permit: CallPermit, request: HttpRequest, now: Millis, recall: Recall) -> Report;
 
     /// Asks a question.
     async fn ask(&self, question: Question) -> Report;

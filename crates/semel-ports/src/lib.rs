@@ -15,7 +15,7 @@ pub mod request;
 pub mod store;
 pub mod turn;
 
-pub use connector::{Answer, Connector, Question, Report, Transport};
+pub use connector::{Answer, Connector, Question, Recall, Report, Transport};
 pub use error::{CommitError, StoreError};
 pub use outside::{Entropy, Secrets};
 pub use projection::{OperationRow, Projection, ReviewRow, TaskRow};

@@ -14,6 +14,7 @@ use semel_kernel::{
     time::Millis,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A row of the task table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,15 +119,12 @@ pub struct Projection {
 /// The rows of a task that changed after version `base`; all of them for 0.
 #[must_use]
 pub fn of(task: &Task, base: u64) -> Projection {
-    let changed = |op: &&Operation| task.steps.get(&op.step).is_none_or(|s| s.touched > base);
+    let touched = task.steps.values().filter(|s| s.touched > base);
+    let changed: BTreeSet<&OperationId> = touched.filter_map(|s| s.operation.as_ref()).collect();
+    let changed = changed.into_iter().filter_map(|id| task.operations.get(id));
     Projection {
         task: task_row(task),
-        operations: task
-            .operations
-            .values()
-            .filter(changed)
-            .filter_map(|op| operation_row(task, op))
-            .collect(),
+        operations: changed.filter_map(|op| operation_row(task, op)).collect(),
         reviews: task.reviews.iter().map(|r| review_row(task, r)).collect(),
     }
 }

@@ -173,8 +173,12 @@ pub trait Store: Send + Sync {
     /// Appends a turn, if version and authority hold.
     async fn commit(&self, turn: Turn) -> Result<Receipt, CommitError>;
 
-    /// Whether a turn is durable: the look-up after a lost commit answer.
+    /// Whether a turn is there.
     async fn find_turn(&self, task: &TaskId, turn: &TurnId) -> Result<bool, StoreError>;
+
+    /// The receipt of a turn whose commit answer was lost, if it is durable; `None` when it is not there and never will
+    /// be. A store that has closed itself answers only once it is whole again: what readers see in it may not last.
+    async fn read_back(&self, turn: &Turn) -> Result<Option<Receipt>, StoreError>;
 
     /// Takes up to `limit` tasks that are due and not owned by a live session, longest due first.
     async fn claim(&self, session: &SessionId, limit: u32) -> Result<Vec<Claim>, StoreError>;

@@ -160,6 +160,10 @@ impl Store for SqliteReader {
         self.rows(move |conn| turn::exists(conn, &task, &turn)).await
     }
 
+    async fn read_back(&self, _: &Turn) -> Result<Option<Receipt>, StoreError> {
+        refused()
+    }
+
     async fn claim(&self, _: &SessionId, _: u32) -> Result<Vec<Claim>, StoreError> {
         refused()
     }

@@ -12,7 +12,7 @@ use crate::{
     reader::SqliteReader,
     writer::{
         Shared, Writer,
-        apply::{self, Commit, Create, Encoded, TakeDue, TakeOne},
+        apply::{self, Commit, Create, Encoded, ReadBack, TakeDue, TakeOne},
         batch::{Job, Queued, Work},
     },
 };
@@ -179,6 +179,10 @@ impl Store for SqliteStore {
 
     async fn find_turn(&self, task: &TaskId, turn: &TurnId) -> Result<bool, StoreError> {
         self.reader.find_turn(task, turn).await
+    }
+
+    async fn read_back(&self, turn: &Turn) -> Result<Option<Receipt>, StoreError> {
+        self.write(ReadBack(turn.clone())).await
     }
 
     async fn claim(&self, session: &SessionId, limit: u32) -> Result<Vec<Claim>, StoreError> {

@@ -55,6 +55,8 @@ pub(crate) struct Faulty {
     pub(crate) rule: Mutex<Option<Rule>>,
     /// Every write is refused.
     pub(crate) closed: AtomicBool,
+    /// Nothing is read back.
+    pub(crate) blind: AtomicBool,
     /// Commits and creations that were refused.
     pub(crate) refused: AtomicUsize,
     /// Renewals that went through.
@@ -141,6 +143,13 @@ impl Store for Faulty {
 
     async fn find_turn(&self, task: &TaskId, turn: &TurnId) -> Result<bool, StoreError> {
         self.inner.find_turn(task, turn).await
+    }
+
+    async fn read_back(&self, turn: &Turn) -> Result<Option<Receipt>, StoreError> {
+        if self.blind.load(Ordering::SeqCst) {
+            return Err(StoreError::Closed("the test lets nobody look".into()));
+        }
+        self.inner.read_back(turn).await
     }
 
     async fn claim(&self, session: &SessionId, limit: u32) -> Result<Vec<Claim>, StoreError> {
@@ -259,6 +268,7 @@ impl Inside {
             script: Mutex::default(),
             rule: Mutex::default(),
             closed: AtomicBool::new(false),
+            blind: AtomicBool::new(false),
             refused: AtomicUsize::new(0),
             renewed: AtomicUsize::new(0),
             deaf: Mutex::default(),

@@ -2,7 +2,10 @@
 
 use crate::{
     plans::{BLIND, KEYED, QUERYABLE, keyed_steps},
-    support::{Worker, at_most_one_each, drain, events, phase, run_with, show, submit, tasks, until, world},
+    support::{
+        Worker, at_most_one_each, count_of, drain, events, phase, run_with, show, step, submit, tasks, until,
+        world,
+    },
 };
 use serde_json::json;
 
@@ -37,6 +40,31 @@ fn s17_sigterm_before_the_send_gives_the_task_back() {
     assert_eq!(world.sink.posts().len(), 0);
     drain(&world);
     assert_eq!((phase(&world, &task).as_str(), world.sink.effects()), ("COMPLETED", 1));
+    world.verify();
+}
+
+/// SIGTERM while the connection is still being made: nothing has left, so the step is not in doubt, and the next worker
+/// sends it.
+#[test]
+fn s17_sigterm_while_dialling_gives_the_task_back_as_not_sent() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let deaf = format!("https://{}", silent.local_addr().unwrap());
+    let plan = BLIND.replace("{SINK}", &deaf).replace("send_within: 700ms", "send_within: 60s");
+    let world = world("tickets", &plan);
+    let mut first = Worker::start(&world, &[]);
+    let task = submit(&world, &[]);
+    // The handshake of TLS is never answered.
+    let (_dialling, _) = silent.accept().unwrap();
+    assert_eq!(first.term(), Some(0));
+    let report = show(&world, &task);
+    assert_eq!(step(&report, "send")["state"], "PLANNED", "{report}");
+    assert_eq!(count_of(&world, "AttemptUnknown"), 0);
+    let events = events(&world);
+    let (_, answered) = events.iter().find(|(kind, _)| kind == "AttemptAnswered").unwrap();
+    let outcome = &answered["outcome"];
+    assert_eq!((&outcome["outcome"], &outcome["sent"]), (&json!("not_applied"), &json!(false)), "{outcome}");
+    assert!(outcome["cause"].as_str().unwrap().contains("SM3107"), "{outcome}");
+    assert_eq!(count_of(&world, "ReviewOpened"), 0);
     world.verify();
 }
 

@@ -4,7 +4,7 @@
 use crate::{
     desk::{Answer, Desk, Gate},
     inside::{Fate, Inside, SHORT, submit, until},
-    plans::{KEYED, QUERYABLE, chain},
+    plans::{BLIND, KEYED, QUERYABLE, chain},
 };
 use semel_engine::{engine::Options, ids};
 use semel_kernel::{
@@ -168,13 +168,38 @@ async fn s55_each_commit_in_turn_is_not_made_at_first() {
     }
 }
 
-/// Each commit in turn is made and its answer is lost: the next life reads what is there and goes on.
+/// Each commit in turn is made, the creation first, and its answer is lost: it is read back, and the same life goes on.
+/// What was recorded as STARTED is sent after all, so that not even a blind step needs a person.
+#[tokio::test(flavor = "multi_thread")]
+async fn s55_a_turn_whose_answer_is_lost_is_read_back() {
+    for (plan, commits, posts) in [(chain(&["one", "two", "three"]), 3, 3), (BLIND.to_owned(), 1, 1)] {
+        for nth in 0..=commits {
+            let inside = Inside::new();
+            let desk = Desk::open(|_| created());
+            inside.script(nth, Fate::AnswerLost);
+            let working = inside.work(SHORT).await;
+            let task = submit(&working.engine, &at(&plan, &desk), "a").await;
+            let done = inside.until_phase(&task, Phase::Completed).await;
+            assert_eq!(inside.store.refused.load(Ordering::SeqCst), 1, "commit {nth}");
+            assert_eq!(desk.posts(), posts, "commit {nth}");
+            assert_eq!(done.session, Some(working.engine.session()), "commit {nth}: no new life");
+            let attempts = done.operations.values().map(|op| op.attempts.len());
+            assert_eq!(attempts.max(), Some(1), "commit {nth}: nothing was begun again");
+            assert!(done.reviews.is_empty(), "commit {nth}: {:?}", done.reviews);
+            working.stop().await;
+        }
+    }
+}
+
+/// Each commit in turn is made, its answer is lost, and the store cannot be looked at: the next life reads what is there
+/// and goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn s55_the_answer_of_each_commit_in_turn_is_lost() {
     for nth in 1..=3 {
         let inside = Inside::new();
         let desk = Desk::open(|_| created());
         inside.script(nth, Fate::AnswerLost);
+        inside.store.blind.store(true, Ordering::SeqCst);
         let first = inside.work(SHORT).await;
         let task = submit(&first.engine, &at(&chain(&["one", "two", "three"]), &desk), "a").await;
         until("an answer was lost", || inside.store.refused.load(Ordering::SeqCst) == 1).await;

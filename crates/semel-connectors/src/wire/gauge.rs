@@ -1,10 +1,11 @@
 //! Counts the request's bytes above TLS, and lets the first one out only in time.
 //!
-//! Invariant: no byte passes while no request is open, and none passes first after `send_by`. The count is never too
+//! Invariant: no byte passes while no request is open, and none passes first after `send_by` or a recall. The count is never too
 //! low: when a write fails under TLS, the records that went out before the failure count as request bytes.
 
 use super::socket::Stream;
 use crate::{options::Point, window::Window};
+use semel_ports::connector::Recall;
 use std::{
     io,
     pin::Pin,
@@ -20,6 +21,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(crate) struct Leg {
     /// Its time.
     pub(crate) window: Window,
+    /// Whether it may still leave.
+    pub(crate) recall: Recall,
     /// Its body's bytes: it has not left whole before more than these were handed over.
     pub(crate) body_bytes: u64,
     /// Reached once, when it has left whole.
@@ -35,8 +38,26 @@ pub(crate) struct Seen {
     pub(crate) read: u64,
     /// The first byte left so many milliseconds after `send_by`.
     pub(crate) late_ms: i64,
-    /// The first byte was held back because `send_by` was over.
-    pub(crate) held_back: bool,
+    /// Why the first byte was held back.
+    pub(crate) held_back: Option<HeldBack>,
+}
+
+/// Why a first byte was held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBack {
+    /// `send_by` was over.
+    Late,
+    /// The process drains.
+    Recalled,
+}
+
+impl Leg {
+    fn held_back(&self) -> Option<HeldBack> {
+        if self.window.late_ms() > 0 {
+            return Some(HeldBack::Late);
+        }
+        self.recall.is_given().then_some(HeldBack::Recalled)
+    }
 }
 
 struct Open {
@@ -88,9 +109,11 @@ impl Meter {
         let socket_mark = self.socket_out.load(Ordering::SeqCst);
         let mut slot = self.lock();
         let Some(open) = slot.as_mut() else { return Err(io::Error::other("no request is open here")) };
-        if open.seen.handed == 0 && open.leg.window.late_ms() > 0 {
-            open.seen.held_back = true;
-            return Err(io::Error::other("`send_by` is over"));
+        if open.seen.handed == 0
+            && let Some(why) = open.leg.held_back()
+        {
+            open.seen.held_back = Some(why);
+            return Err(io::Error::other("the first byte may not leave any more"));
         }
         open.socket_mark = socket_mark;
         Ok(())

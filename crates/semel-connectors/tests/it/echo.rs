@@ -12,7 +12,7 @@ use semel_plan::{
     problem::Problems,
     yaml,
 };
-use semel_ports::{Connector, Question, Report};
+use semel_ports::{Connector, Question, Report, connector::Recall};
 use tokio::io::AsyncWriteExt;
 
 /// The secret in base64, and inside the base64 form of `user:` and the secret.
@@ -70,7 +70,8 @@ async fn check(answer: &'static str, place: &str) {
 
     let request = contract.request(&call, KEY).unwrap();
     let connector = connector();
-    let report = connector.send(permit(SEND_MS, TIMEOUT_MS).await, request, Millis(NOW)).await;
+    let report =
+        connector.send(permit(SEND_MS, TIMEOUT_MS).await, request, Millis(NOW), Recall::never()).await;
     let (outcome, shown) = contract.outcome(&report, &seen);
     clean(answer, &report, &format!("{outcome:?} {}", shown.canonical()));
 

@@ -7,6 +7,7 @@ mod echo;
 mod permit;
 mod points;
 mod pool;
+mod recall;
 mod request;
 mod secrets;
 mod server;
@@ -17,7 +18,10 @@ mod window;
 use permit::{KEY, NOW, permit};
 use semel_connectors::{BootClock, EnvFileSecrets, HttpConnector, HttpOptions};
 use semel_kernel::{outcome::UnknownCause, time::Millis};
-use semel_ports::{Connector, HttpRequest, Part, Report, Template, Transport, connector::Answer};
+use semel_ports::{
+    Connector, HttpRequest, Part, Report, Template, Transport,
+    connector::{Answer, Recall},
+};
 use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering},
@@ -95,7 +99,7 @@ fn post(url: &str) -> HttpRequest {
 }
 
 async fn send(connector: &HttpConnector, request: HttpRequest) -> Report {
-    connector.send(permit(SEND_MS, TIMEOUT_MS).await, request, Millis(NOW)).await
+    connector.send(permit(SEND_MS, TIMEOUT_MS).await, request, Millis(NOW), Recall::never()).await
 }
 
 #[track_caller]

@@ -16,7 +16,11 @@ use std::{
     },
     thread,
 };
-use tokio::{io::AsyncWriteExt, sync::Notify};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::{Barrier, Notify},
+    task::JoinSet,
+};
 
 #[tokio::test]
 async fn one_connection_carries_many_requests() {
@@ -26,6 +30,36 @@ async fn one_connection_carries_many_requests() {
         answered(send(&connector, post(&target.url())).await);
     }
     assert_eq!((target.log.connections(), target.log.requests().len()), (1, 5));
+}
+
+/// As many as are used side by side are kept, so a second round dials no new one.
+#[tokio::test]
+async fn calls_side_by_side_find_their_connections_again() {
+    const SIDE_BY_SIDE: usize = 16;
+    let together = Arc::new(Barrier::new(SIDE_BY_SIDE));
+    let target = Target::start(move |mut tcp, log| {
+        let together = Arc::clone(&together);
+        async move {
+            while request(&mut tcp, &log).await.is_some() {
+                together.wait().await;
+                tcp.write_all(OK).await.unwrap();
+            }
+        }
+    })
+    .await;
+    let clock = Arc::new(HandClock::default());
+    let connector = Arc::new(connector_at(&clock));
+    for _ in 0..2 {
+        let mut calls = JoinSet::new();
+        for _ in 0..SIDE_BY_SIDE {
+            let (connector, url) = (Arc::clone(&connector), target.url());
+            calls.spawn(async move { send(&connector, post(&url)).await });
+        }
+        while let Some(report) = calls.join_next().await {
+            answered(report.unwrap());
+        }
+    }
+    assert_eq!((target.log.connections(), target.log.requests().len()), (SIDE_BY_SIDE, 2 * SIDE_BY_SIDE));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::server::{OK, Target, end, request};
 use semel_kernel::time::Millis;
-use semel_ports::Connector;
+use semel_ports::{Connector, connector::Recall};
 use std::{
     io::ErrorKind,
     sync::{Arc, Mutex},
@@ -20,7 +20,8 @@ use tokio::{
 async fn the_last_moment_is_in_time() {
     let target = Target::answering(OK).await;
     let connector = connector_at(&Arc::new(HandClock::default()));
-    let report = connector.send(permit(0, TIMEOUT_MS).await, post(&target.url()), Millis(NOW)).await;
+    let report =
+        connector.send(permit(0, TIMEOUT_MS).await, post(&target.url()), Millis(NOW), Recall::never()).await;
     assert_eq!(report.late_ms, 0);
     answered(report);
 }
@@ -32,7 +33,8 @@ async fn after_send_by_nothing_leaves() {
     // Not even on a kept connection, which needs no time to be made.
     answered(send(&connector, post(&target.url())).await);
     let before = target.log.bytes();
-    let report = connector.send(permit(-1, TIMEOUT_MS).await, post(&target.url()), Millis(NOW)).await;
+    let report =
+        connector.send(permit(-1, TIMEOUT_MS).await, post(&target.url()), Millis(NOW), Recall::never()).await;
     not_sent(&report, "SM3106");
     assert_eq!((target.log.bytes(), target.log.connections()), (before, 1));
 }
@@ -42,7 +44,8 @@ async fn the_time_counts_from_the_call_and_not_from_the_first_poll() {
     let target = Target::answering(OK).await;
     let clock = Arc::new(HandClock::default());
     let connector = connector_at(&clock);
-    let sent = connector.send(permit(SEND_MS, TIMEOUT_MS).await, post(&target.url()), Millis(NOW));
+    let sent =
+        connector.send(permit(SEND_MS, TIMEOUT_MS).await, post(&target.url()), Millis(NOW), Recall::never());
     clock.pass(SEND_MS + 1);
     not_sent(&sent.await, "SM3106");
     assert_eq!(target.log.bytes(), 0);

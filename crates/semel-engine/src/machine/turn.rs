@@ -35,6 +35,19 @@ struct Making {
     taken: Vec<Input>,
     artifacts: Vec<Artifact>,
     io: Vec<Io>,
+    /// What is owed after the last input that was taken.
+    owed: Vec<Obligation>,
+}
+
+impl Making {
+    const fn of(draft: Draft, artifacts: Vec<Artifact>) -> Self {
+        Self { draft, taken: Vec::new(), artifacts, io: Vec::new(), owed: Vec::new() }
+    }
+
+    /// When the task must be looked at again. All consequences of this moment are drawn.
+    fn wake(&self, moment: &Moment) -> Option<Millis> {
+        oblige::wake_of(self.draft.task(), &self.owed, moment.now)
+    }
 }
 
 impl Machine {
@@ -58,7 +71,7 @@ impl Machine {
         machine.bodies.extend(shrink_stored(&mut submission.inputs, &mut artifacts));
         machine.facts.push_back(Input::Claimed { session: session.clone(), generation });
         let draft = submit(submission, moment.ctx())?;
-        let mut making = Making { draft, taken: Vec::new(), artifacts, io: Vec::new() };
+        let mut making = Making::of(draft, artifacts);
         machine.make(&mut making, moment);
         let mut turn = machine.close(making, moment);
         turn.owner = Some(session);
@@ -75,13 +88,13 @@ impl Machine {
                 return if fenced { self.file() } else { Vec::new() };
             }
         };
-        let mut making =
-            Making { draft: Draft::on(*task), taken: Vec::new(), artifacts: Vec::new(), io: Vec::new() };
+        let mut making = Making::of(Draft::on(*task), Vec::new());
         self.make(&mut making, moment);
         if making.draft.is_empty() {
+            let wake = making.wake(moment);
             let (task, _) = making.draft.finish();
             let mut io = making.io;
-            io.extend(self.rest(task, moment));
+            io.extend(self.rest(task, wake, moment));
             io
         } else {
             vec![Io::Commit(Box::new(self.close(making, moment)))]
@@ -125,9 +138,9 @@ impl Machine {
 
     /// One round over the obligations; `true` when the draft has grown.
     fn advance(&mut self, making: &mut Making, moment: &Moment) -> bool {
-        let owed = oblige::obligations(making.draft.task(), moment.now);
+        making.owed = oblige::obligations(making.draft.task(), moment.now);
         let before = making.draft.events().len();
-        for obligation in owed {
+        for obligation in making.owed.clone() {
             match obligation {
                 Obligation::Resolve(step) if !self.draining => self.resolve(making, &step, moment),
                 Obligation::Begin { op, .. } if !self.draining => self.begin(making, &op, moment),
@@ -300,7 +313,7 @@ impl Machine {
     }
 
     fn close(&mut self, making: Making, moment: &Moment) -> Turn {
-        let due = self.due(making.draft.task(), making.draft.events(), moment);
+        let due = self.due(making.draft.task(), making.draft.events(), making.wake(moment), moment);
         let parks = matches!(due, Due::Park(_));
         let authority = Authority::Owner(self.generation);
         let (mut turn, task) = Turn::close(making.draft, moment.turn.clone(), authority, moment.now.at, due);
@@ -315,7 +328,7 @@ impl Machine {
     }
 
     /// Whether the owner keeps the task: it does while something of it is under way, or can be done at once.
-    fn due(&self, task: &Task, events: &[Event], moment: &Moment) -> Due {
+    fn due(&self, task: &Task, events: &[Event], wake: Option<Millis>, moment: &Moment) -> Due {
         let starts = events.iter().any(|e| matches!(e, Event::StepStarted { .. }));
         if starts || self.is_busy() {
             return Due::Held;
@@ -323,7 +336,7 @@ impl Machine {
         if task.end.is_some() {
             return Due::Park(None);
         }
-        match oblige::wakes_at(task, moment.now) {
+        match wake {
             Some(at) if self.draining => Due::Park(Some(at.max(moment.now.at))),
             Some(at) if at <= moment.now.at => Due::Held,
             wake => Due::Park(wake),
@@ -339,8 +352,7 @@ impl Machine {
     }
 
     /// Nothing to commit: wait for what is under way, or give the task back.
-    fn rest(&mut self, task: Task, moment: &Moment) -> Vec<Io> {
-        let wake = oblige::wakes_at(&task, moment.now);
+    fn rest(&mut self, task: Task, wake: Option<Millis>, moment: &Moment) -> Vec<Io> {
         let (ended, version) = (task.end.is_some(), task.version);
         self.state = State::Ready(Box::new(task));
         if self.is_busy() {

@@ -8,3 +8,4 @@ mod view_rail;
 mod view_timeline;
 mod view_why;
 mod view_world;
+mod wide;

@@ -43,5 +43,5 @@ pub fn submit(submission: Submission, ctx: Ctx) -> Result<Draft, Reject> {
     let Submission { task, tenant, client_id, plan, inputs, epoch, shared_epoch, restored } = submission;
     let event = Event::TaskCreated { task, tenant, client_id, plan, inputs, epoch, shared_epoch, restored };
     let task = create(&event, ctx.now.at).map_err(|e| Reject::Corrupt(format!("{e}")))?;
-    Ok(Draft { task, base: 0, events: vec![event] })
+    Ok(Draft { base: 0, events: vec![event], ..Draft::on(task) })
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: consequences are a function of the state, so a crash loses none; running them twice adds nothing.
 
-use super::Draft;
+use super::{Draft, scope::Scope};
 use crate::{
     event::{Event, Proof},
     id::{OperationId, StepName},
@@ -24,8 +24,9 @@ impl Draft {
     pub(super) fn consequences(&mut self, ctx: Ctx) -> Result<(), Reject> {
         loop {
             let before = self.events.len();
-            self.judge_operations(ctx)?;
-            self.settle_steps(ctx)?;
+            let scope = self.scope(ctx.now);
+            self.judge_operations(&scope, ctx)?;
+            self.settle_steps(&scope, ctx)?;
             self.close_moot_reviews(ctx)?;
             self.finish_recovery(ctx)?;
             self.end(ctx)?;
@@ -36,9 +37,8 @@ impl Draft {
         }
     }
 
-    fn judge_operations(&mut self, ctx: Ctx) -> Result<(), Reject> {
-        let ids: Vec<OperationId> = self.task.operations.keys().cloned().collect();
-        for id in ids {
+    fn judge_operations(&mut self, scope: &Scope, ctx: Ctx) -> Result<(), Reject> {
+        for id in scope.operations(&self.task) {
             let Some(op) = self.task.operations.get(&id) else { continue };
             if self.late_contradiction(op) {
                 let step = op.step.clone();
@@ -122,12 +122,11 @@ impl Draft {
         Ok(())
     }
 
-    fn settle_steps(&mut self, ctx: Ctx) -> Result<(), Reject> {
+    fn settle_steps(&mut self, scope: &Scope, ctx: Ctx) -> Result<(), Reject> {
         if self.task.end.is_some() {
             return Ok(());
         }
-        let names: Vec<StepName> = self.task.order.clone();
-        for name in names {
+        for name in scope.followers(&self.task) {
             let Some(step) = self.task.steps.get(&name) else { continue };
             if step.is_settled() {
                 continue;
@@ -185,10 +184,12 @@ impl Draft {
     }
 
     fn follows_items(&self, step: &Step, items: &[StepName]) -> Option<Event> {
-        let items: Vec<&Step> = items.iter().filter_map(|n| self.task.steps.get(n)).collect();
-        if !items.iter().all(|s| s.is_settled()) {
+        let open = |n: &StepName| self.task.steps.get(n).is_some_and(|s| !s.is_settled());
+        // They start in order, so one that is open is sooner found from the end.
+        if items.iter().rev().any(open) {
             return None;
         }
+        let items: Vec<&Step> = items.iter().filter_map(|n| self.task.steps.get(n)).collect();
         let failed: Vec<&&Step> = items.iter().filter(|s| s.state == StepState::Failed).collect();
         let name = step.name.clone();
         let Some(first) = failed.first() else {
@@ -225,23 +226,12 @@ impl Draft {
 
     /// The task ends when nothing is open and nothing can go on.
     fn end(&mut self, ctx: Ctx) -> Result<(), Reject> {
-        if self.task.end.is_some() || self.task.open_reviews().next().is_some() {
+        let ended = self.task.end.is_some() || self.task.open_reviews().next().is_some();
+        if ended || goes_on(&self.task) {
             return Ok(());
         }
-        let mut failed = None;
-        let cut_off = cut_off(&self.task);
-        for step in self.task.steps_in_order() {
-            if failed.is_none() && step.state == StepState::Failed {
-                failed = Some((step.name.clone(), step.code.clone()));
-            }
-            if step.is_settled() {
-                continue;
-            }
-            let given_up = self.task.cancelling.is_some() && is_closed(&self.task, step);
-            if !given_up && !cut_off.contains(&step.name) {
-                return Ok(());
-            }
-        }
+        let failed = self.task.steps_in_order().find(|s| s.state == StepState::Failed);
+        let failed = failed.map(|s| (s.name.clone(), s.code.clone()));
         let written_off = self.task.written_off();
         let event = match failed {
             // What was asked for is what it is called; each step says for itself how it came out (DESIGN section 10).
@@ -253,6 +243,20 @@ impl Draft {
     }
 }
 
+/// A step is open, and neither given up nor cut off. What can never start is looked for last: that is a long way.
+fn goes_on(task: &Task) -> bool {
+    let given_up = |s: &Step| task.cancelling.is_some() && is_closed(task, s);
+    let mut open = task.steps.values().filter(|s| !s.is_settled() && !given_up(s)).peekable();
+    if open.peek().is_none() {
+        return false;
+    }
+    let failed = task.steps.values().any(|s| s.state == StepState::Failed);
+    !failed || {
+        let cut_off = cut_off(task);
+        open.any(|s| !cut_off.contains(&s.name))
+    }
+}
+
 fn timer_due(step: &Step, now: Millis) -> Option<Event> {
     let due = step.timer.is_some_and(|at| at <= now);
     due.then(|| Event::TimerFired { step: step.name.clone() })
@@ -261,16 +265,20 @@ fn timer_due(step: &Step, now: Millis) -> Option<Event> {
 /// The first budget that is spent and not extended. Attempts are spent when a further one is due.
 fn spent_budget(task: &Task, now: Now) -> Option<String> {
     let budget = &task.plan.budget;
-    let attempts: u32 = task.operations.values().map(Operation::made).sum();
-    let unknowns = u32::try_from(task.unknown_operations().count()).unwrap_or(u32::MAX);
-    let wants_more = || task.operations.values().any(|op| is_due(&recover::act(task, op, now)));
-    let spent = [
-        ("deadline", budget.deadline_ms.is_some_and(|ms| now.at >= task.created_at.plus(ms))),
-        ("attempts", budget.attempts.is_some_and(|max| attempts >= max) && wants_more()),
-        ("unknowns", budget.unknowns.is_some_and(|max| unknowns > max)),
-    ];
+    let late = |ms| now.at >= task.created_at.plus(ms);
+    let used_up = |max| {
+        let attempts: u32 = task.operations.values().map(Operation::made).sum();
+        attempts >= max && task.operations.values().any(|op| is_due(&recover::act(task, op, now)))
+    };
+    let in_doubt = |max| u32::try_from(task.unknown_operations().count()).unwrap_or(u32::MAX) > max;
     let forgiven = |which: &str| task.forgiven.iter().any(|f| f == which);
-    spent.into_iter().find(|(which, over)| *over && !forgiven(which)).map(|(which, _)| which.into())
+    let spent = |which: &str| match which {
+        "deadline" => budget.deadline_ms.is_some_and(late),
+        "attempts" => budget.attempts.is_some_and(used_up),
+        _ => budget.unknowns.is_some_and(in_doubt),
+    };
+    let which = ["deadline", "attempts", "unknowns"].into_iter().find(|w| !forgiven(w) && spent(w))?;
+    Some(which.into())
 }
 
 fn is_due(act: &Act) -> bool {

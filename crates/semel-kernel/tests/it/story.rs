@@ -139,6 +139,8 @@ pub(crate) struct Story {
     pub(crate) draw: u32,
     /// The whole history is folded again and the stored form read again after every input, not only at the end.
     pub(crate) thorough: bool,
+    /// Every input comes after a look at everything at the same moment, so that only what it touches is looked at.
+    pub(crate) narrow: bool,
     base: u64,
 }
 
@@ -159,7 +161,7 @@ impl Story {
         let draft = submit(submission, Ctx { now, draw: 0 }).unwrap();
         let (task, events) = draft.finish();
         let history = events.into_iter().map(|e| (e, now.at)).collect();
-        let story = Self { task, history, now, draw: u32::MAX, thorough: true, base: 0 };
+        let story = Self { task, history, now, draw: u32::MAX, thorough: true, narrow: false, base: 0 };
         story.check();
         story
     }
@@ -201,9 +203,13 @@ impl Story {
     pub(crate) fn try_give(&mut self, input: Input) -> Result<(), Reject> {
         let mut draft = Draft::on(self.task.clone());
         let ctx = Ctx { now: self.now, draw: self.draw };
+        if self.narrow {
+            draft.take(Input::Tick, ctx).unwrap();
+        }
+        let before = draft.clone();
         if let Err(refusal) = draft.take(input, ctx) {
-            assert!(draft.is_empty(), "a refused input left events: {refusal}");
-            assert_eq!(draft.task(), &self.task, "a refused input changed the draft: {refusal}");
+            assert_eq!(draft.events(), before.events(), "a refused input left events: {refusal}");
+            assert_eq!(draft.task(), before.task(), "a refused input changed the draft: {refusal}");
             return Err(refusal);
         }
         let (task, events) = draft.finish();

@@ -10,7 +10,7 @@ use crate::{
 };
 use semel_kernel::json::Json;
 use semel_ports::connector::{Answer, Eraser, Witnessed};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, time::SystemTime};
 
 /// Headers by which targets say that an answer is that of an earlier request.
 const REPLAY_HEADERS: [&str; 3] = ["idempotent-replayed", "idempotency-replayed", "x-idempotent-replayed"];
@@ -76,12 +76,16 @@ impl<'a> View<'a> {
         REPLAY_HEADERS.iter().any(|name| self.header(name).is_some_and(|v| v.eq_ignore_ascii_case("true")))
     }
 
-    /// Only seconds; a date would need a clock that agrees with the target's. A number too large to count is the
-    /// longest wait there is, not none.
+    /// Seconds, or a date counted from the answer's own `Date`: only the target's clock says what its dates mean, so
+    /// without one a date is not obeyed. A number too large to count is the longest wait there is, not none.
     pub(super) fn retry_after_ms(&self) -> Option<i64> {
-        let digits = self.header("retry-after")?.trim();
-        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        is_number.then(|| digits.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000))
+        let text = self.header("retry-after")?.trim();
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+            return Some(text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000));
+        }
+        let (due, said_at) = (date(text)?, date(self.header("date")?.trim())?);
+        let wait = due.duration_since(said_at).unwrap_or_default();
+        Some(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
     }
 
     /// `meaning` with the status and the first words of the answer.
@@ -90,6 +94,11 @@ impl<'a> View<'a> {
         let joint = if said.is_empty() { "" } else { ": " };
         format!("{meaning} (HTTP {}){joint}{said}", self.status)
     }
+}
+
+/// A moment as HTTP writes it.
+fn date(text: &str) -> Option<SystemTime> {
+    httpdate::parse_http_date(text).ok()
 }
 
 /// Names in lower case; the values of a repeated header are joined, as HTTP allows.

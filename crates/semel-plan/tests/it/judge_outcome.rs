@@ -79,6 +79,21 @@ fn retry_after_is_read_in_seconds_and_bounded() {
     }
 }
 
+/// A date counts from the target's own clock; how far that is from ours does not matter.
+#[test]
+fn retry_after_as_a_date_counts_from_the_answers_own_date() {
+    let noon = "Wed, 21 Oct 2015 12:00:00 GMT";
+    let with = |due: &str, date: &str| answered(429, &[("Retry-After", due), ("Date", date)], "");
+    let after = |ms: i64| format!("not applied retryable sent=true after {ms} [refused for now (HTTP 429)]");
+    check("", &with("Wed, 21 Oct 2015 12:01:30 GMT", noon), &after(90_000));
+    check("", &with("Wednesday, 21-Oct-15 12:01:30 GMT", noon), &after(90_000));
+    check("", &with("Wed, 21 Oct 2015 11:00:00 GMT", noon), &after(0));
+    check("", &with("Thu, 22 Oct 2015 12:00:00 GMT", noon), &after(3_600_000));
+    for (due, date) in [(noon, "noon"), ("tomorrow", noon), ("Wed, 21 Oct 2015 12:00:00 CET", noon)] {
+        check("", &with(due, date), "not applied retryable sent=true [refused for now (HTTP 429)]");
+    }
+}
+
 #[test]
 fn success_rules() {
     let rule = "success: status == 200 && body.paid";

@@ -61,6 +61,11 @@ impl Store for MemStore {
         Ok(self.enter()?.tasks.get(task).is_some_and(|kept| kept.turns.contains(turn)))
     }
 
+    async fn read_back(&self, turn: &Turn) -> Result<Option<Receipt>, StoreError> {
+        let found = self.find_turn(&turn.task, &turn.turn).await?;
+        Ok(found.then(|| Receipt::attest(turn)))
+    }
+
     async fn claim(&self, session: &SessionId, limit: u32) -> Result<Vec<Claim>, StoreError> {
         self.enter()?.claim(session, limit)
     }

@@ -152,6 +152,10 @@ impl Store for Crooked {
         Ok(self.has(Fault::FindsAll) || self.inner.find_turn(task, turn).await?)
     }
 
+    async fn read_back(&self, turn: &Turn) -> Result<Option<Receipt>, StoreError> {
+        self.inner.read_back(turn).await
+    }
+
     async fn claim(&self, session: &SessionId, limit: u32) -> Result<Vec<Claim>, StoreError> {
         let mut claims = self.inner.claim(session, limit).await?;
         if self.has(Fault::EndlessCount) {

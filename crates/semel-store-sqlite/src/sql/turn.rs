@@ -40,6 +40,11 @@ pub(crate) fn exists(conn: &Connection, task: &TaskId, turn: &TurnId) -> rusqlit
     query.exists((task.as_str(), turn.as_str()))
 }
 
+/// The same, for the writer.
+pub(crate) fn is_there(sql: &mut Prepared<'_>, task: &TaskId, turn: &TurnId) -> rusqlite::Result<bool> {
+    sql.get("SELECT 1 FROM turn WHERE task = ?1 AND turn_id = ?2")?.exists((task.as_str(), turn.as_str()))
+}
+
 /// Whether the turn with that id begins at that event.
 pub(crate) fn stands_at(conn: &Connection, task: &str, seq: i64, turn: &str) -> rusqlite::Result<bool> {
     let mut query = conn.prepare("SELECT 1 FROM turn WHERE task = ?1 AND seq = ?2 AND turn_id = ?3")?;

@@ -125,6 +125,26 @@ impl Work for Commit {
     }
 }
 
+/// Reads a turn back. In the writer's queue, because only a store that has reopened whole says what is durable.
+pub(crate) struct ReadBack(pub(crate) Turn);
+
+impl Work for ReadBack {
+    type Applied = bool;
+    type Answer = Option<Receipt>;
+
+    fn kind(&self) -> Kind {
+        Kind::Other
+    }
+
+    fn apply(&mut self, tx: &mut Tx<'_, '_>) -> Result<bool, Stop> {
+        Ok(turn::is_there(tx.sql, &self.0.task, &self.0.turn)?)
+    }
+
+    fn finish(self, found: bool) -> Option<Receipt> {
+        found.then(|| Receipt::attest(&self.0))
+    }
+}
+
 /// First the version, then the generation: a writer that is behind reads on before it learns that it was fenced.
 fn check(turn: &Turn, before: &Coordination) -> Result<(), CommitError> {
     if turn.base != before.version {

@@ -1,9 +1,10 @@
 //! The cases that no real network can be asked for: a pause between the check and the write, and a write that fails
 //! after its first records went out.
 
-use super::{Gauge, Leg, Meter, Seen, Stream};
+use super::{Gauge, HeldBack, Leg, Meter, Seen, Stream};
 use crate::{clock::BootClock, options::Point, window::Window};
 use semel_kernel::time::Millis;
+use semel_ports::connector::Recall;
 use std::{
     io,
     pin::Pin,
@@ -73,7 +74,7 @@ fn bench(pause_ms: i64, records: usize, fails: bool) -> (Gauge, Arc<Meter>, Arc<
 fn open(meter: &Meter, clock: &Arc<HandClock>, left: Option<Point>) {
     let clock: Arc<dyn BootClock> = clock.clone();
     let window = Window::for_send(&clock, Millis(1_000), Millis(1_500), 100);
-    meter.open(Leg { window, body_bytes: 4, left });
+    meter.open(Leg { window, recall: Recall::never(), body_bytes: 4, left });
 }
 
 #[tokio::test]
@@ -90,7 +91,7 @@ async fn after_send_by_the_first_byte_stays_here_and_a_later_one_goes() {
     open(&meter, &clock, None);
     clock.0.store(501, Ordering::SeqCst);
     gauge.write_all(b"POST").await.unwrap_err();
-    assert_eq!(meter.seen(), Seen { held_back: true, ..Seen::default() });
+    assert_eq!(meter.seen(), Seen { held_back: Some(HeldBack::Late), ..Seen::default() });
     clock.0.store(500, Ordering::SeqCst);
     gauge.write_all(b"POST").await.unwrap();
     clock.0.store(501, Ordering::SeqCst);

@@ -74,6 +74,10 @@ impl Store for Only {
         self.store.find_turn(task, turn).await
     }
 
+    async fn read_back(&self, turn: &Turn) -> Result<Option<Receipt>, StoreError> {
+        self.store.read_back(turn).await
+    }
+
     async fn claim(&self, session: &SessionId, _limit: u32) -> Result<Vec<Claim>, StoreError> {
         let first = !self.claimed.load(Ordering::SeqCst);
         let due = first || self.due().await?.is_some_and(|at| at <= self.store.now().at);
