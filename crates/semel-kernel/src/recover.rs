@@ -171,11 +171,11 @@ impl View<'_> {
     fn reconcile(&self) -> Act {
         match self.terms.effect {
             Effect::None => self.again(Why::Harmless),
-            // Setting it twice is harmless, setting it over what somebody else has set since is not.
-            Effect::Natural if self.terms.probe.is_some() && !self.found_absent() => self.probe(),
-            Effect::Natural => self.again(Why::Harmless),
+            // Setting it twice is harmless, setting it over what somebody else has set since is not: where the target can
+            // be asked, only a settled *absent* lets it be set again.
+            Effect::Natural if self.terms.probe.is_none() => self.again(Why::Harmless),
             Effect::Keyed => self.reconcile_keyed(),
-            Effect::Queryable => self.probe(),
+            Effect::Natural | Effect::Queryable => self.probe(),
             Effect::Blind => self.reconcile_blind(),
         }
     }
@@ -265,11 +265,6 @@ impl View<'_> {
 
     fn last_note(&self) -> String {
         self.last().map_or_else(|| "nothing was sent".to_owned(), |a| a.note.clone())
-    }
-
-    /// The last look-up speaks of the last attempt, and found nothing.
-    fn found_absent(&self) -> bool {
-        self.probed_since_last() && matches!(self.op.probes.last, Some(Finding::Absent))
     }
 
     /// Looked since the last attempt ended, so that the finding speaks of it.

@@ -198,8 +198,11 @@ fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, answered: bool
 fn asked(op: &mut Operation, asked_at: Millis, finding: &Finding) {
     op.probes.asked = op.probes.asked.saturating_add(1);
     op.probes.first_at = op.probes.first_at.or(Some(asked_at));
-    op.probes.last_at = Some(op.probes.last_at.map_or(asked_at, |last| last.max(asked_at)));
-    op.probes.last = Some(finding.clone());
+    // An older look-up that is filed late says nothing about what a newer one has found.
+    if op.probes.last_at.is_none_or(|last| asked_at >= last) {
+        op.probes.last_at = Some(asked_at);
+        op.probes.last = Some(finding.clone());
+    }
     op.not_before = None;
 }
 
