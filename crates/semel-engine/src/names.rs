@@ -2,7 +2,7 @@
 
 use semel_kernel::{input::Input, json::Json, operation::Operation, task::Task, time::Millis};
 use semel_plan::contract::{Contract, Refusal, Seen};
-use semel_ports::{Question, Report, Transport};
+use semel_ports::{Question, Report};
 
 /// Arguments, current key, ids and the target's handle.
 pub(crate) struct Names {
@@ -50,11 +50,10 @@ impl Names {
         Input::Probed { op: op.planned.id.clone(), asked_at, finding, shown }
     }
 
-    /// What the answer to the look before the first send says. Silence, and a target in trouble, say nothing.
+    /// What the answer to the look before a send says.
     pub(crate) fn prechecked(&self, contract: &Contract, op: &Operation, report: &Report) -> Input {
-        let (finding, holds, shown) = contract.requirement(report, &self.seen());
-        let answered = matches!(&report.transport, Transport::Answered(a) if a.status < 500);
-        Input::Prechecked { op: op.planned.id.clone(), finding, holds, answered, shown }
+        let (finding, look, shown) = contract.requirement(report, &self.seen());
+        Input::Prechecked { op: op.planned.id.clone(), finding, look, shown }
     }
 
     /// What the answer to an attempt says.

@@ -90,8 +90,8 @@ impl Draft {
             Input::Tick => {}
             Input::Resolved { step, resolution } => self.resolved(&step, resolution, ctx)?,
             Input::AttachSettled { step, settlement } => self.attach_settled(&step, settlement, ctx)?,
-            Input::Prechecked { op, finding, holds, answered, shown } => {
-                self.prechecked(&op, finding, (holds, answered), shown, ctx)?;
+            Input::Prechecked { op, finding, look, shown } => {
+                self.prechecked(&op, finding, look, shown, ctx)?;
             }
             Input::Begin { op, request, lease_left_ms, next_key } => {
                 self.begin(&op, request, lease_left_ms, next_key, ctx)?;

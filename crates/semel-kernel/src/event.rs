@@ -8,7 +8,7 @@ use crate::{
     hash::Hash,
     id::{ClientId, OperationId, ReviewId, SessionId, StepName, TaskId, Tenant, ToolName},
     json::Json,
-    outcome::{ArtifactRef, Finding, Outcome, Source, Stored},
+    outcome::{ArtifactRef, Finding, Outcome, RefusalKind, Source, Stored},
     plan::Plan,
     review::{Decision, ReviewCause},
     task::Restored,
@@ -203,6 +203,12 @@ pub enum Event {
         /// Whether the target answered at all; silence says nothing about its state.
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         answered: bool,
+        /// Which of the four it is, where `require` does not hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<RefusalKind>,
+        /// The version that the request will name as If-Match.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tag: Option<String>,
         /// The raw answer, redacted and cut.
         shown: Json,
     },
@@ -329,6 +335,9 @@ pub enum Event {
         /// For a conflict: the differing fields.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fields: Vec<String>,
+        /// Which of the four it is, where the target's state does not allow it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<RefusalKind>,
     },
     /// It stays unknown for ever: a person said so, or the contract's owner accepts the loss.
     StepWrittenOff {

@@ -6,7 +6,7 @@ use crate::{
     event::PlannedOperation,
     id::{OperationId, ReviewId, SessionId, StepName, TaskId},
     json::Json,
-    outcome::{Finding, Outcome, Source, Stored},
+    outcome::{Finding, Look, Outcome, Source, Stored},
     review::{Decision, ReviewCause},
     time::{Generation, Millis, Now},
 };
@@ -119,10 +119,8 @@ pub enum Input {
         op: OperationId,
         /// What was found.
         finding: Finding,
-        /// Whether `require` holds.
-        holds: bool,
-        /// Whether the target answered at all.
-        answered: bool,
+        /// What that means for the send.
+        look: Look,
         /// The raw answer, redacted and cut.
         shown: Json,
     },

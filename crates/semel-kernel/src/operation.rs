@@ -8,7 +8,7 @@ use crate::{
     event::{PlannedOperation, Proof, Why},
     id::StepName,
     json::Json,
-    outcome::{Finding, Outcome, Source, Stored, UnknownCause},
+    outcome::{Finding, Outcome, RefusalKind, Source, Stored, UnknownCause},
     terms::{Effect, Terms},
     time::{Generation, Millis, Now},
 };
@@ -72,6 +72,9 @@ pub struct Attempt {
     /// The target's own answer, not a look-up or a person, proves that it did nothing.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub refused: bool,
+    /// Which of the four it is, where the target's state is what refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalKind>,
 }
 
 const fn nothing() -> Json {
@@ -205,6 +208,12 @@ pub struct Precheck {
     /// Whether the target answered at all.
     #[serde(default = "crate::event::yes")]
     pub answered: bool,
+    /// Which of the four it is, where `require` does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalKind>,
+    /// The version that the request names as If-Match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// When.
     pub at: Millis,
     /// Number of the last attempt before it; 0 when nothing was sent.
@@ -310,6 +319,13 @@ impl Operation {
     #[must_use]
     pub fn key(&self) -> &str {
         self.attempts.iter().rev().find(|a| a.n > 0).map_or(&self.planned.key, |a| &a.key)
+    }
+
+    /// The version that a request frozen now names as If-Match, as the look at the target's state told it.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        let look = self.precheck.as_ref().filter(|look| look.after == self.last_number());
+        look.and_then(|look| look.tag.as_deref())
     }
 
     /// What the target gave us to ask with, in its last answer that it works on it.

@@ -68,6 +68,42 @@ impl UnknownCause {
     }
 }
 
+/// Which of the four it is when the target's state does not allow an act (DESIGN section 5, `require`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// It was done before.
+    Duplicate,
+    /// The version that the act was meant for is not the present one.
+    Stale,
+    /// Somebody else has changed the object.
+    Changed,
+    /// The object's own state machine does not allow it.
+    Illegal,
+}
+
+impl RefusalKind {
+    /// The kind in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Duplicate => "duplicate",
+            Self::Stale => "stale version",
+            Self::Changed => "changed by others",
+            Self::Illegal => "illegal in this state",
+        }
+    }
+
+    /// The stable code of a step that ended by it; a stale version is a conflict.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Stale => "SM3008",
+            Self::Duplicate | Self::Changed | Self::Illegal => "SM3006",
+        }
+    }
+}
+
 /// What one attempt shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
@@ -94,6 +130,9 @@ pub enum Outcome {
         /// Milliseconds that the target asked us to wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<i64>,
+        /// Which of the four it is, where the target's state is what refuses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<RefusalKind>,
     },
     /// The target works on it, on this request or an earlier one.
     Pending {
@@ -118,7 +157,8 @@ impl Outcome {
     /// Not sent: zero request bytes were handed to the connection, whatever the error is called.
     #[must_use]
     pub fn not_sent(cause: impl Into<String>) -> Self {
-        Self::NotApplied { retryable: true, sent: false, cause: cause.into(), retry_after_ms: None }
+        let (cause, retry_after_ms, refusal) = (cause.into(), None, None);
+        Self::NotApplied { retryable: true, sent: false, cause, retry_after_ms, refusal }
     }
 
     /// Unknown, because of `cause`.
@@ -151,6 +191,27 @@ pub enum Finding {
         /// What was seen.
         cause: String,
     },
+}
+
+/// What a look at the target's state before a send says, beside what was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether `require` holds.
+    pub holds: bool,
+    /// Whether the target answered at all; silence says nothing about its state.
+    pub answered: bool,
+    /// Which of the four it is, where `require` does not hold.
+    pub refusal: Option<RefusalKind>,
+    /// The version that the request names as If-Match.
+    pub tag: Option<String>,
+}
+
+impl Look {
+    /// The target answered, and `require` holds or does not.
+    #[must_use]
+    pub const fn answered(holds: bool) -> Self {
+        Self { holds, answered: true, refusal: None, tag: None }
+    }
 }
 
 /// Who says it.

@@ -30,7 +30,7 @@ use crate::{
     event::{Authorship, Proof, Why},
     limit,
     operation::{Attempt, AttemptState, Judgement, Operation},
-    outcome::{Finding, Stored, UnknownCause},
+    outcome::{Finding, RefusalKind, Stored, UnknownCause},
     review::ReviewCause,
     task::Task,
     terms::{Effect, Offline, OnUnknown, Terms},
@@ -81,6 +81,8 @@ pub enum Act {
         code: &'static str,
         /// What happened.
         cause: String,
+        /// Which of the four it is, where the target's state does not allow it.
+        refusal: Option<RefusalKind>,
     },
     /// Record when the next attempt is due, after a pause of this many milliseconds before jitter.
     Pace {
@@ -133,7 +135,7 @@ impl View<'_> {
             Judgement::InFlight => self.in_flight(),
             Judgement::Contradiction => Act::Review { cause: ReviewCause::Contradiction },
             Judgement::Unsent => self.begin_first(),
-            Judgement::NotApplied { retryable: false } => self.fail("SM3001"),
+            Judgement::NotApplied { retryable: false } => self.refused(),
             Judgement::NotApplied { retryable: true } => self.retry(),
             Judgement::Pending => self.poll(),
             Judgement::Unknown => self.reconcile(),
@@ -216,7 +218,14 @@ impl View<'_> {
     }
 
     fn fail(&self, code: &'static str) -> Act {
-        Act::Fail { code, cause: self.last_note() }
+        Act::Fail { code, cause: self.last_note(), refusal: None }
+    }
+
+    /// Every attempt is proven not applied, and the target has refused the last one for good.
+    fn refused(&self) -> Act {
+        let refusal = self.last().and_then(|a| a.refusal);
+        let code = refusal.map_or("SM3001", RefusalKind::code);
+        Act::Fail { code, cause: self.last_note(), refusal }
     }
 
     /// Every attempt is proven not applied, and it may pass later.
@@ -233,7 +242,7 @@ impl View<'_> {
         let over = self.op.resend_until(self.terms, self.now).is_some_and(|until| self.now.at > until);
         if self.terms.effect == Effect::Keyed && over {
             let cause = format!("not applied ({}), and the key's window is over", self.last_note());
-            return Act::Fail { code: "SM3005", cause };
+            return Act::Fail { code: "SM3005", cause, refusal: None };
         }
         let looked = self.terms.require.then(|| self.look_first()).flatten();
         looked.unwrap_or(Act::Begin { why: Why::Retry })

@@ -8,6 +8,7 @@ mod call;
 pub(crate) mod expr;
 mod lint;
 mod read;
+mod require;
 mod terms;
 mod uses;
 
@@ -20,11 +21,12 @@ use crate::{
     yaml::Node,
 };
 pub(crate) use call::{Names, answer_vars};
+pub(crate) use require::{IfMatch, Require};
 use semel_kernel::{
     event::PlannedOperation,
     id::{StepName, TaskId, Tenant},
     json::Json,
-    outcome::{Finding, Outcome},
+    outcome::{Finding, Look, Outcome},
     terms::Terms,
 };
 use semel_ports::{connector::Report, request::HttpRequest};
@@ -99,7 +101,8 @@ pub(crate) struct ProbeRules {
     pub(crate) pending: Option<Program>,
     pub(crate) many: Option<Program>,
     pub(crate) result: Option<Program>,
-    pub(crate) require: Option<Program>,
+    pub(crate) require: Option<Require>,
+    pub(crate) if_match: Option<IfMatch>,
 }
 
 /// One intended call.
@@ -201,12 +204,12 @@ impl Contract {
         call::operation(self, call)
     }
 
-    /// The request of a call, to be frozen at its first STARTED.
+    /// The request of a call, to be frozen at its first STARTED. `tag` is the version that the look before it told.
     ///
     /// # Errors
-    /// [`Refusal`] when a template cannot be filled from these arguments.
-    pub fn request(&self, call: &Call<'_>, key: &str) -> Result<HttpRequest, Refusal> {
-        call::request(self, call, key)
+    /// [`Refusal`] when a template cannot be filled from these arguments, or `if_match` has no version to name.
+    pub fn request(&self, call: &Call<'_>, key: &str, tag: Option<&str>) -> Result<HttpRequest, Refusal> {
+        call::request(self, call, key, tag)
     }
 
     /// What one attempt shows, and the answer as it may be kept: redacted and cut.
@@ -229,9 +232,9 @@ impl Contract {
         crate::judge::finding(self, report, seen)
     }
 
-    /// What one look-up before the first send shows, and whether `require` holds; without a `require` it does.
+    /// What one look-up before a send shows, and what that means for the send; without a `require` it may go.
     #[must_use]
-    pub fn requirement(&self, report: &Report, seen: &Seen<'_>) -> (Finding, bool, Json) {
+    pub fn requirement(&self, report: &Report, seen: &Seen<'_>) -> (Finding, Look, Json) {
         crate::judge::requirement(self, report, seen)
     }
 }

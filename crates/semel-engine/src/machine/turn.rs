@@ -16,7 +16,7 @@ use semel_kernel::{
     json::Json,
     limit,
     oblige::{self, Obligation},
-    outcome::Stored,
+    outcome::{Look, Stored},
     reject::Reject,
     task::Task,
     time::{Generation, Millis},
@@ -251,7 +251,7 @@ impl Machine {
             key_epoch: found.key_epoch,
             args,
         };
-        let request = contract.request(&call, &found.planned.key);
+        let request = contract.request(&call, &found.planned.key, found.tag());
         Some(request.and_then(|r| to_json(&r)).map(|json| Some(Stored::Inline(json))))
     }
 
@@ -292,9 +292,7 @@ impl Machine {
         let finding = semel_kernel::outcome::Finding::Unclear { cause: refusal.cause.clone() };
         let mut input = match asking {
             Asking::Probe => Input::Probed { op, asked_at: moment.now.at, finding, shown: Json::Null },
-            Asking::Precheck => {
-                Input::Prechecked { op, finding, holds: false, answered: false, shown: Json::Null }
-            }
+            Asking::Precheck => Input::Prechecked { op, finding, look: Look::default(), shown: Json::Null },
         };
         self.take(making, &mut input, moment, None);
     }

@@ -4,7 +4,7 @@ use crate::world::{World, first, op};
 use semel_kernel::{
     event::Proof,
     operation::{AttemptState, Judgement},
-    outcome::UnknownCause,
+    outcome::{RefusalKind, UnknownCause},
     review::ReviewCause,
     step::StepState,
     task::{Phase, Task},
@@ -267,4 +267,85 @@ steps:
     let again = task.steps.values().find(|s| s.name.as_str() == "again").unwrap();
     let sent = task.operation_of(again).unwrap().made();
     assert_eq!((sent, again.proof.clone()), (0, Some(Proof::Probe)));
+}
+
+/// A state is set only in the version that was looked at: the gate of `BLOCK` is put in the place of GATE.
+const BLOCK: &str = r#"
+semel: 1
+name: block
+tools:
+  block:
+    effect: natural
+    key: [account]
+    timeout: 700ms
+    retry: { max: 3, wait: 1500ms, jitter: none }
+    GATE
+    http: { method: PUT, url: "{SINK}/accounts/${{ args.account }}", body: json, send: { state: blocked, by: us } }
+    probe:
+      http: { method: GET, url: "{SINK}/accounts/${{ args.account }}" }
+      applied: "body.id == args.account && body.state == 'blocked' && body.by == 'us'"
+      absent: "body.id == args.account && body.by != 'us'"
+      settle: 1s
+      poll: 100ms
+steps:
+  - { step: block, act: block, with: { account: u-1 } }
+"#;
+
+async fn others_write(world: &World, state: &str) {
+    let body = format!(r#"{{"state":"{state}","by":"others"}}"#);
+    world.call("PUT", "/accounts/u-1", Some(body)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_is_current_is_named_and_accepted() {
+    let world = World::sink(SinkKind::Accounts).await;
+    let task = world.run(&BLOCK.replace("GATE", "if_match: true"), NEVER).await;
+    assert_eq!(first(&task).state, AttemptState::Applied);
+    let frozen = format!("{:?}", op(&task).request);
+    assert!(frozen.contains("if-match"), "{frozen}");
+    assert_eq!(world.effects().await, 1);
+}
+
+/// The version is frozen with the first attempt. It is refused for now, others write meanwhile, and the same bytes are
+/// refused as stale.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_412_to_the_frozen_version_is_a_stale_version_and_final() {
+    let world = World::sink(SinkKind::Accounts).await;
+    world.faults(r#"[{"fault":"refuse_429","times":1}]"#).await;
+    let plan = BLOCK.replace("GATE", "if_match: true");
+    let waits: fn(&Task) -> bool = |task| op(task).made() == 1 && op(task).not_before.is_some();
+    let task = world.run(&plan, waits).await;
+    assert_eq!(first(&task).state, AttemptState::NotApplied { retryable: true, sent: true });
+    others_write(&world, "blocked").await;
+    let task = world.run(&plan, NEVER).await;
+    let step = task.steps.values().next().unwrap();
+    assert_eq!((step.state, step.refusal), (StepState::Failed, Some(RefusalKind::Stale)), "{step:#?}");
+    assert_eq!((op(&task).made(), op(&task).attempts[1].refusal), (2, Some(RefusalKind::Stale)));
+    assert_eq!(world.effects().await, 1, "only what others wrote");
+}
+
+/// Our own first request, whose answer was lost, has changed the version: it is looked up, and not sent again to be
+/// refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_answer_to_a_named_version_is_looked_up() {
+    let world = World::sink(SinkKind::Accounts).await;
+    world.faults(r#"[{"fault":"reset_after","times":1}]"#).await;
+    let task = world.run(&BLOCK.replace("GATE", "if_match: true"), NEVER).await;
+    assert_eq!(task.end.as_ref().unwrap().phase, Phase::Completed, "{:#?}", task.steps);
+    assert_eq!((op(&task).applied.as_ref().unwrap().proof.clone(), world.effects().await), (Proof::Probe, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_the_state_says_which_it_is() {
+    let gate = "require: { duplicate: \"body.state == 'blocked'\", stale: \"body.version > 2\", holds: \"body.state == 'active'\" }";
+    for (writes, expected) in [(1, RefusalKind::Duplicate), (2, RefusalKind::Stale)] {
+        let world = World::sink(SinkKind::Accounts).await;
+        for state in ["blocked", "active"].into_iter().take(writes) {
+            others_write(&world, state).await;
+        }
+        let task = world.run(&BLOCK.replace("GATE", gate), NEVER).await;
+        let step = task.steps.values().next().unwrap();
+        assert_eq!((step.refusal, op(&task).made()), (Some(expected), 0), "{step:#?}");
+        assert_eq!(world.effects().await, i64::try_from(writes).unwrap());
+    }
 }

@@ -73,7 +73,7 @@ impl Draft {
         let found = self.operation(op)?;
         let (step, judged) = (found.step.clone(), found.judge());
         if judged == Judgement::Unsent {
-            return self.record(Event::StepFailed { step, code, cause, fields }, ctx);
+            return self.record(Event::StepFailed { step, code, cause, fields, refusal: None }, ctx);
         }
         self.need_person(ReviewCause::VersionMissing { what: cause }, ctx)
     }

@@ -8,7 +8,7 @@ use crate::{
     input::Ctx,
     json::Json,
     operation::{Judgement, Operation},
-    outcome::Finding,
+    outcome::{Finding, Look},
     reject::Reject,
     terms::Terms,
     time::Millis,
@@ -34,7 +34,7 @@ impl Draft {
         &mut self,
         op: &OperationId,
         finding: Finding,
-        (holds, answered): (bool, bool),
+        look: Look,
         shown: Json,
         ctx: Ctx,
     ) -> Result<(), Reject> {
@@ -44,7 +44,8 @@ impl Draft {
             return Err(Reject::Illegal(format!("`{op}` was sent before its state was looked at")));
         }
         let op = op.clone();
-        self.record(Event::PrecheckAnswered { op, finding, holds, answered, shown }, ctx)
+        let Look { holds, answered, refusal, tag } = look;
+        self.record(Event::PrecheckAnswered { op, finding, holds, answered, refusal, tag, shown }, ctx)
     }
 }
 

@@ -70,9 +70,9 @@ impl Draft {
                 self.record(Event::StepCommitted { step: step.clone(), proof, authorship, output }, ctx)?;
                 self.close_review(&step, "the outcome is proven now", ctx)
             }
-            Act::Fail { code, cause } => {
+            Act::Fail { code, cause, refusal } => {
                 let code = code.into();
-                self.record(Event::StepFailed { step, code, cause, fields: Vec::new() }, ctx)
+                self.record(Event::StepFailed { step, code, cause, fields: Vec::new(), refusal }, ctx)
             }
             Act::Pace { pause_ms, cause } => {
                 let at = ctx.now.at.plus(self.jittered(id, pause_ms, ctx));
@@ -176,6 +176,7 @@ impl Draft {
                 code: owner.code.clone(),
                 cause: owner.cause.clone(),
                 fields: Vec::new(),
+                refusal: owner.refusal,
             }),
             StepState::Skipped => {
                 Some(Event::StepSkipped { step: name, cause: "the equal call was skipped".into() })
@@ -197,7 +198,8 @@ impl Draft {
             return Some(Event::StepCommitted { step: name, proof: Proof::Items, authorship: None, output });
         };
         let cause = format!("{} of {} items failed, first `{}`", failed.len(), items.len(), first.name);
-        Some(Event::StepFailed { step: name, code: first.code.clone(), cause, fields: Vec::new() })
+        let (code, fields) = (first.code.clone(), Vec::new());
+        Some(Event::StepFailed { step: name, code, cause, fields, refusal: first.refusal })
     }
 
     fn check_budget(&mut self, ctx: Ctx) -> Result<(), Reject> {

@@ -223,6 +223,7 @@ pub(super) fn shadow(op: &mut Operation, restored: Restored) {
             note: UnknownCause::Restored.words().to_string(),
             late_ms: 0,
             refused: false,
+            refusal: None,
         },
     );
 }

@@ -10,14 +10,14 @@ use semel_kernel::event::{Authorship, Event, Proof, SCHEMA, Why};
 use semel_kernel::hash::Hash;
 use semel_kernel::id::{ClientId, OperationId, ReviewId, SessionId, TaskId, Tenant};
 use semel_kernel::json::Json;
-use semel_kernel::outcome::{ArtifactRef, Finding, Outcome, Source, Stored, UnknownCause};
+use semel_kernel::outcome::{ArtifactRef, Finding, Outcome, RefusalKind, Source, Stored, UnknownCause};
 use semel_kernel::plan::StepKind;
 use semel_kernel::review::{Decision, ReviewCause};
 use semel_kernel::terms::{Effect, Offline, OnUnknown, Scope, Terms};
 use semel_kernel::time::{Generation, Millis};
 
 use crate::story::{
-    applied, many, name, operation, pay, pending, plan, probed, refused, step, tool, unclear,
+    applied, many, name, operation, pay, pending, plan, probed, refused, stale, step, tool, unclear,
 };
 use crate::table::update_is_asked;
 
@@ -251,6 +251,7 @@ fn step_samples() -> Vec<(&'static str, Event)> {
                 code: "SM3001".into(),
                 cause: "declined".into(),
                 fields: vec![],
+                refusal: None,
             },
         ),
         (
@@ -260,6 +261,17 @@ fn step_samples() -> Vec<(&'static str, Event)> {
                 code: "SM1006".into(),
                 cause: "differs".into(),
                 fields: vec!["amount".into()],
+                refusal: None,
+            },
+        ),
+        (
+            "StepFailed-duplicate",
+            Event::StepFailed {
+                step: step(),
+                code: "SM3006".into(),
+                cause: "done before".into(),
+                fields: vec![],
+                refusal: Some(RefusalKind::Duplicate),
             },
         ),
         ("StepWrittenOff", Event::StepWrittenOff { step: step(), by: "ann".into() }),
@@ -298,6 +310,7 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
         sent: false,
         cause: "no route".into(),
         retry_after_ms: Some(500),
+        refusal: None,
     };
     let large = Outcome::Applied { result: Stored::Artifact(artifact()), replayed: true, truncated: true };
     vec![
@@ -309,6 +322,7 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
         ("AttemptAnswered", answered(applied())),
         ("AttemptAnswered-large", answered(large)),
         ("AttemptAnswered-refused", answered(refused(false))),
+        ("AttemptAnswered-stale", answered(stale())),
         ("AttemptAnswered-not-sent", answered(waits)),
         ("AttemptAnswered-contradiction", answered(Outcome::Contradiction { cause: "other".into() })),
         ("AttemptUnknown", unknown(UnknownCause::Timeout)),
@@ -353,6 +367,32 @@ fn fact_samples() -> Vec<(&'static str, Event)> {
                 finding: Finding::Absent,
                 holds: true,
                 answered: true,
+                refusal: None,
+                tag: None,
+                shown: shown(),
+            },
+        ),
+        (
+            "PrecheckAnswered-refused",
+            Event::PrecheckAnswered {
+                op: op(),
+                finding: Finding::Absent,
+                holds: false,
+                answered: true,
+                refusal: Some(RefusalKind::Changed),
+                tag: None,
+                shown: shown(),
+            },
+        ),
+        (
+            "PrecheckAnswered-version",
+            Event::PrecheckAnswered {
+                op: op(),
+                finding: Finding::Absent,
+                holds: true,
+                answered: true,
+                refusal: None,
+                tag: Some("\"v7\"".into()),
                 shown: shown(),
             },
         ),

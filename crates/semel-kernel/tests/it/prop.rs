@@ -10,7 +10,7 @@ use semel_kernel::json::Json;
 use semel_kernel::limit::PRECHECK_FRESH_MS;
 use semel_kernel::oblige::{Obligation, wakes_at};
 use semel_kernel::operation::{AttemptState, Judgement, Operation};
-use semel_kernel::outcome::{Finding, Outcome, Source, Stored};
+use semel_kernel::outcome::{Finding, Look, Outcome, Source, Stored};
 use semel_kernel::plan::{Plan, StepKind};
 use semel_kernel::reject::Reject;
 use semel_kernel::review::Decision;
@@ -185,7 +185,7 @@ impl World {
                 self.give(Input::Resolved { step, resolution })
             }
             Obligation::Precheck(op) => {
-                self.give(Input::Prechecked { op, finding, holds: outcome.is_some(), answered: true, shown })
+                self.give(Input::Prechecked { op, finding, look: Look::answered(outcome.is_some()), shown })
             }
             Obligation::Begin { op, .. } => {
                 let step = self.story.task.operations[&op].step.to_string();

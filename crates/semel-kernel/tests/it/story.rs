@@ -16,7 +16,7 @@ use semel_kernel::input::{Ctx, Input, Resolution};
 use semel_kernel::json::Json;
 use semel_kernel::oblige::{Obligation, obligations, phase};
 use semel_kernel::operation::{Judgement, Operation};
-use semel_kernel::outcome::{Finding, Outcome, Source, Stored, UnknownCause};
+use semel_kernel::outcome::{Finding, Look, Outcome, RefusalKind, Source, Stored, UnknownCause};
 use semel_kernel::plan::{Budget, Plan, PlanStep, StepKind};
 use semel_kernel::recover::{self, Act};
 use semel_kernel::reject::Reject;
@@ -109,7 +109,19 @@ pub(crate) fn applied() -> Outcome {
 }
 
 pub(crate) fn refused(retryable: bool) -> Outcome {
-    Outcome::NotApplied { retryable, sent: true, cause: "refused".into(), retry_after_ms: None }
+    Outcome::NotApplied {
+        retryable,
+        sent: true,
+        cause: "refused".into(),
+        retry_after_ms: None,
+        refusal: None,
+    }
+}
+
+/// The target's own compare-and-set refused it.
+pub(crate) fn stale() -> Outcome {
+    let (cause, refusal) = ("stale version (HTTP 412)".into(), Some(RefusalKind::Stale));
+    Outcome::NotApplied { retryable: false, sent: true, cause, retry_after_ms: None, refusal }
 }
 
 pub(crate) fn lost() -> Outcome {
@@ -248,7 +260,13 @@ impl Story {
 
     pub(crate) fn precheck(&mut self, step: &str, finding: Finding, holds: bool) -> &mut Self {
         let op = self.op_id(step);
-        self.give(Input::Prechecked { op, finding, holds, answered: true, shown: Json::Null })
+        self.give(Input::Prechecked { op, finding, look: Look::answered(holds), shown: Json::Null })
+    }
+
+    /// `require` does not hold, and the look says which of the four it is.
+    pub(crate) fn forbid(&mut self, step: &str, finding: Finding, kind: RefusalKind) -> &mut Self {
+        let (op, look) = (self.op_id(step), Look { refusal: Some(kind), ..Look::answered(false) });
+        self.give(Input::Prechecked { op, finding, look, shown: Json::Null })
     }
 
     pub(crate) fn begin_input(&self, step: &str) -> Input {

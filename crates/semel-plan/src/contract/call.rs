@@ -54,12 +54,22 @@ pub(super) fn operation(contract: &Contract, call: &Call<'_>) -> Result<PlannedO
     })
 }
 
-pub(super) fn request(contract: &Contract, call: &Call<'_>, key: &str) -> Result<HttpRequest, Refusal> {
+pub(super) fn request(
+    contract: &Contract,
+    call: &Call<'_>,
+    key: &str,
+    tag: Option<&str>,
+) -> Result<HttpRequest, Refusal> {
     let target = digest(contract, call.args)?.target;
     let (key_json, task) = (Json::str(key), Json::str(call.task.as_str()));
     let operation = Json::str(id_of(call, &target)?.as_str());
     let vars = [("args", call.args), ("key", &key_json), ("operation", &operation), ("task", &task)];
-    let marks = Marks { key, place: contract.key_place.as_ref(), fence: contract.fence.as_deref() };
+    let if_match = if contract.if_match().is_some() {
+        Some(tag.ok_or_else(|| unfilled("`if_match`: the look before the send told no version"))?)
+    } else {
+        None
+    };
+    let marks = Marks { key, place: contract.key_place.as_ref(), fence: contract.fence.as_deref(), if_match };
     contract.http.build(&vars, marks).map_err(|cause| unfilled(&cause))
 }
 
@@ -69,7 +79,7 @@ pub(super) fn question(contract: &Contract, seen: &Seen<'_>) -> Result<HttpReque
         return Err(Refusal { code: "SM4406", cause, fields: Vec::new() });
     };
     let names = Names::of(seen);
-    let marks = Marks { key: seen.key, place: None, fence: None };
+    let marks = Marks { key: seen.key, ..Marks::default() };
     probe.http.build(&names.vars(seen), marks).map_err(|cause| unfilled(&cause))
 }
 

@@ -6,7 +6,7 @@
 use super::{
     AnswerRules, Contract, KeyFormat, ProbeRules, RefusalRule, Source,
     expr::{QUESTION, REQUEST, rule, word, wrong},
-    terms,
+    require, terms,
 };
 use crate::{
     fields::{FieldRules, MOST_FIELDS},
@@ -32,27 +32,19 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
     let declared = key_place(&mut f, http.as_ref(), problems);
     let fence = fence(&mut f, problems);
     let rules = answer_rules(&mut f, problems);
-    let require = rule(&mut f, "require", problems);
-    let probe = probe(&mut f, problems).map(|probe| ProbeRules { require, ..probe });
+    let require = require::require(&mut f, problems);
+    let if_match = require::if_match(&mut f, http.as_ref(), problems);
+    let probe = probe(&mut f, problems).map(|probe| ProbeRules { require, if_match, ..probe });
     let (input, output) = (schema(&mut f, "input", problems), schema(&mut f, "output", problems));
     let account = f.opt_text("account", problems).map(str::to_owned);
     undo(&mut f, problems);
-    if f.has("require") && !f.has("probe") {
-        wrong::<()>(
-            &mut f,
-            "SM4209",
-            "require",
-            "`require` asks the probe, and there is none",
-            "add `probe:`",
-            problems,
-        );
-    }
+    require::check(&mut f, problems);
     f.finish(problems);
     if problems.errors() > errors {
         return None;
     }
     if let (Some(terms), Some(probe)) = (&mut terms, &probe) {
-        terms.require = probe.require.is_some();
+        terms.require = probe.require.is_some() || probe.if_match.is_some();
     }
     let (terms, http) = (terms?, http?);
     let key_place = declared.or_else(|| usual_key_place(terms.effect, &http));
@@ -216,7 +208,7 @@ fn probe(f: &mut Fields<'_>, problems: &mut Problems) -> Option<ProbeRules> {
     }
     terms::probe_keys(&mut probe);
     probe.finish(problems);
-    Some(ProbeRules { http: http?, applied, absent, pending, many, result, require: None })
+    Some(ProbeRules { http: http?, applied, absent, pending, many, result, require: None, if_match: None })
 }
 
 fn schema(f: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<Schema> {

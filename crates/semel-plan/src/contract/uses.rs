@@ -2,7 +2,7 @@
 //!
 //! Invariant: every rule and every template of a contract is named here, so that nobody who asks overlooks one.
 
-use super::{AnswerRules, Contract, ProbeRules};
+use super::{AnswerRules, Contract, IfMatch, ProbeRules, Require};
 use crate::{
     cel::Program,
     http::{BodyKind, HttpSpec},
@@ -28,17 +28,17 @@ impl AnswerRules {
 }
 
 impl ProbeRules {
-    /// Its rules, each with its path in the document; `require` stands beside the probe.
+    /// Its rules, each with its path in the document; `require` and `if_match` stand beside the probe.
     pub(super) fn all(&self) -> Vec<(String, &Program)> {
-        present([
+        let asked = present([
             ("probe.applied", &self.applied),
             ("probe.absent", &self.absent),
             ("probe.pending", &self.pending),
             ("probe.many", &self.many),
             ("probe.result", &self.result),
-            ("require", &self.require),
-        ])
-        .collect()
+        ]);
+        let version = self.if_match.iter().filter_map(IfMatch::rule).map(|r| ("if_match".to_owned(), r));
+        asked.chain(self.require.iter().flat_map(Require::all)).chain(version).collect()
     }
 }
 
@@ -49,6 +49,11 @@ fn present<'a, const N: usize>(
 }
 
 impl Contract {
+    /// Where the version that a request names is read, if it names one.
+    pub(crate) fn if_match(&self) -> Option<&IfMatch> {
+        self.probe.as_ref().and_then(|probe| probe.if_match.as_ref())
+    }
+
     /// The expressions of all requests and rules.
     fn programs(&self) -> Vec<&Program> {
         let probe = self.probe.as_ref();

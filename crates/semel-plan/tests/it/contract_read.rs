@@ -303,3 +303,26 @@ fn a_contract_tells_the_secrets_of_its_request_and_its_look_up() {
     assert_eq!(contract(&text("env:A")).secrets(), ["env:A"]);
     assert_eq!(contract(&format!("tool: t\n{HTTP}")).secrets(), Vec::<String>::new());
 }
+
+#[test]
+fn what_the_look_before_a_send_needs_is_checked_with_its_places() {
+    let text = format!(
+        "tool: pay\neffect: queryable\n{PROBE}  settle: 1s\nrequire:\n  holds: statu == 200\n  stael: status == 409\nif_match: \"${{{{ headers.etag }}}}\"\nhttp: {{ method: POST, url: https://pay.example/v1 }}\n"
+    );
+    assert_eq!(
+        errors(&text),
+        ["SM4202 9:10 require.holds", "SM4010 10:3 require.stael", "SM4201 11:12 if_match"]
+    );
+    assert_eq!(
+        errors(&format!("tool: pay\n{HTTP}require: {{ holds: status == 200 }}\nif_match: true\n")),
+        ["SM4209 3:10 require", "SM4209 4:11 if_match"]
+    );
+    assert_eq!(
+        errors(&format!("tool: pay\neffect: keyed\nkey_window: 1h\n{HTTP}{PROBE}require: {{}}\n")),
+        ["SM4209 9:10 require"]
+    );
+    let twice = "http: { method: POST, url: https://pay.example/v1, headers: { If-Match: x } }\n";
+    let text = format!("tool: pay\neffect: keyed\nkey_window: 1h\n{PROBE}if_match: true\n{twice}");
+    assert_eq!(errors(&text), ["SM4203 8:11 if_match"]);
+    assert!(contract(&format!("tool: pay\nif_match: false\n{HTTP}")).terms.probe.is_none());
+}

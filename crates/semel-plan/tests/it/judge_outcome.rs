@@ -17,10 +17,11 @@ fn short(outcome: &Outcome) -> String {
             format!("applied {}{marks}", result.canonical())
         }
         Outcome::Applied { result: Stored::Artifact(_), .. } => "applied artifact".to_owned(),
-        Outcome::NotApplied { retryable, sent, cause, retry_after_ms } => {
+        Outcome::NotApplied { retryable, sent, cause, retry_after_ms, refusal } => {
             let kind = if *retryable { "retryable" } else { "final" };
             let after = retry_after_ms.map(|ms| format!(" after {ms}")).unwrap_or_default();
-            format!("not applied {kind} sent={sent}{after} [{cause}]")
+            let which = refusal.map(|refusal| format!(" {refusal:?}")).unwrap_or_default();
+            format!("not applied {kind}{which} sent={sent}{after} [{cause}]")
         }
         Outcome::Pending { handle, cause } => format!("pending {} [{cause}]", handle.canonical()),
         Outcome::Unknown { cause } => format!("unknown {cause:?}"),
@@ -219,4 +220,21 @@ fn a_bomb_in_an_answer_is_unknown_and_said() {
 fn a_tool_without_effect_is_judged_by_the_same_table() {
     let get = contract("tool: look\neffect: none\nhttp: { method: GET, url: https://a.example/x }");
     assert_eq!(judge(&get, &answer(500, "")).0, "unknown Undeclared");
+}
+
+/// The target compared the version that the request named, so a 412 proves that it set nothing; without one it may
+/// mean anything.
+#[test]
+fn a_412_to_a_named_version_is_a_stale_version() {
+    let probe =
+        "probe:\n  http: { method: GET, url: https://pay.example/v1 }\n  applied: body.id == args.order\n";
+    let named = format!("{probe}if_match: true\n");
+    let said = answer(412, r#"{"error":"precondition"}"#);
+    check(&named, &said, "not applied final Stale sent=true [stale version (HTTP 412): precondition]");
+    check(probe, &said, "unknown Undeclared");
+    check(
+        &format!("{named}refusals: [{{ when: status == 412, retryable: true }}]\n"),
+        &said,
+        "not applied retryable sent=true [refused for now (HTTP 412): precondition]",
+    );
 }

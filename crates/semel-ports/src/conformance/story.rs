@@ -99,6 +99,7 @@ impl Fate {
             sent: true,
             cause: "the target said no".to_owned(),
             retry_after_ms: None,
+            refusal: None,
         };
         match self {
             Self::Applied => applied("sent"),
