@@ -9,6 +9,7 @@ pub(crate) mod expr;
 mod lint;
 mod read;
 mod require;
+mod retry;
 mod terms;
 mod uses;
 
@@ -90,6 +91,8 @@ pub(crate) struct AnswerRules {
     pub(crate) key_in_use: Option<Program>,
     pub(crate) key_reused: Option<Program>,
     pub(crate) result: Option<Program>,
+    /// Statuses of passing refusals that are tried again; all of them without it.
+    pub(crate) retry_on: Option<Vec<u16>>,
 }
 
 /// How the target is asked, and what its answers mean.

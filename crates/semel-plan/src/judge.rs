@@ -90,7 +90,7 @@ fn judged(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outcom
     }
     for refusal in &declared.refusals {
         if rules.holds("refusals", Some(&refusal.when)) {
-            return not_applied(view, refusal.retryable, refusal.cause.as_deref());
+            return not_applied(contract, view, refusal.retryable, refusal.cause.as_deref());
         }
     }
     let pending = match &declared.pending {
@@ -117,9 +117,9 @@ fn success(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outco
     match (holds, view.status) {
         (true, _) => applied(contract, view, rules),
         (false, 200..=299) => Outcome::unknown(UnknownCause::NotASuccess),
-        (false, TOO_MANY) => not_applied(view, true, None),
+        (false, TOO_MANY) => not_applied(contract, view, true, None),
         (false, PRECONDITION_FAILED) if contract.if_match().is_some() => stale(view),
-        (false, status) if FINAL.contains(&status) => not_applied(view, false, None),
+        (false, status) if FINAL.contains(&status) => not_applied(contract, view, false, None),
         (false, _) => Outcome::unknown(UnknownCause::Undeclared),
     }
 }
@@ -144,8 +144,12 @@ fn applied(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outco
     Outcome::Applied { result: Stored::Inline(result), replayed, truncated: view.truncated }
 }
 
-fn not_applied(view: &View<'_>, retryable: bool, cause: Option<&str>) -> Outcome {
-    let cause = view.cause(cause.unwrap_or(if retryable { "refused for now" } else { "refused" }));
+fn not_applied(contract: &Contract, view: &View<'_>, passes: bool, cause: Option<&str>) -> Outcome {
+    let usual = if passes { "refused for now" } else { "refused" };
+    let listed = contract.rules.retry_on.as_ref().is_none_or(|on| on.contains(&view.status));
+    let retryable = passes && listed;
+    let left_out = if passes && !listed { ", and not retried, as `retry.on` leaves it out" } else { "" };
+    let cause = view.cause(&format!("{}{left_out}", cause.unwrap_or(usual)));
     let retry_after_ms = view.retry_after_ms().filter(|_| retryable).map(|ms| ms.min(limit::RETRY_AFTER_MS));
     Outcome::NotApplied { retryable, sent: true, cause, retry_after_ms, refusal: None }
 }

@@ -349,3 +349,13 @@ async fn a_refusal_of_the_state_says_which_it_is() {
         assert_eq!(world.effects().await, i64::try_from(writes).unwrap());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_429_that_retry_on_leaves_out_is_final() {
+    let world = World::sink(SinkKind::Tickets).await;
+    world.faults(r#"[{"fault":"refuse_429","times":1}]"#).await;
+    let plan = post("/tickets", "").replace("retry: { max: 1 }", "retry: { max: 4, wait: 20ms, on: [409] }");
+    let task = world.run(&plan, NEVER).await;
+    assert_eq!(first(&task).state, AttemptState::NotApplied { retryable: false, sent: true });
+    assert_eq!((op(&task).made(), world.effects().await), (1, 0));
+}

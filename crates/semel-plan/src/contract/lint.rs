@@ -25,6 +25,7 @@ pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     lint.key_place();
     lint.reference();
     lint.rules();
+    lint.retry();
 }
 
 struct Lint<'a> {
@@ -181,6 +182,31 @@ impl Lint<'_> {
                 self.warn("SM4315", path, &message, "write the number, such as `status == 200`");
             }
         }
+    }
+
+    /// A status in `retry.on` that nothing declares to have changed nothing for now.
+    fn retry(&mut self) {
+        let rules = &self.contract.rules;
+        let listed = rules.retry_on.iter().flatten().copied();
+        let never: Vec<u16> = listed.filter(|status| *status != 429 && !self.may_pass(*status)).collect();
+        for status in never {
+            let message = format!(
+                "`retry.on` lists {status}, but nothing says that such an answer has changed nothing and may pass: it is never tried again because of it"
+            );
+            let hint = "if the target does nothing then, declare it: `refusals: [{ when: status == …, retryable: true }]`; else leave it out";
+            self.warn("SM4317", "retry.on", &message, hint);
+        }
+    }
+
+    /// A declared refusal may hold for some answer of that status.
+    fn may_pass(&self, status: u16) -> bool {
+        let mut passing = self.contract.rules.refusals.iter().filter(|one| one.retryable);
+        passing.any(|one| {
+            let any_status = !one.when.names().iter().any(|name| name == "status");
+            any_status
+                || one.when.source().contains(&status.to_string())
+                || holds(&one.when, u32::from(status))
+        })
     }
 
     fn key_place(&mut self) {

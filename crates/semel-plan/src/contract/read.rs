@@ -6,7 +6,7 @@
 use super::{
     AnswerRules, Contract, KeyFormat, ProbeRules, RefusalRule, Source,
     expr::{QUESTION, REQUEST, rule, word, wrong},
-    require, terms,
+    require, retry, terms,
 };
 use crate::{
     fields::{FieldRules, MOST_FIELDS},
@@ -160,6 +160,7 @@ fn answer_rules(f: &mut Fields<'_>, problems: &mut Problems) -> AnswerRules {
         key_in_use: rule(f, "key_in_use", problems),
         key_reused: rule(f, "key_reused", problems),
         result: rule(f, "result", problems),
+        retry_on: retry::on(f, problems),
     }
 }
 

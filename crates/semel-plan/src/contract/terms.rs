@@ -177,6 +177,8 @@ fn retry(f: &mut Fields<'_>, most: Option<u32>, problems: &mut Problems) -> Retr
                 cap_ms: retry.duration("cap", problems).unwrap_or(usual.cap_ms).max(wait_ms),
                 jitter: word(&mut retry, "jitter", &[("full", true), ("none", false)], true, problems),
             };
+            // Which answers it is about is read with what they mean.
+            retry.has("on");
             retry.finish(problems);
             read
         }

@@ -326,3 +326,38 @@ fn what_the_look_before_a_send_needs_is_checked_with_its_places() {
     assert_eq!(errors(&text), ["SM4203 8:11 if_match"]);
     assert!(contract(&format!("tool: pay\nif_match: false\n{HTTP}")).terms.probe.is_none());
 }
+
+#[test]
+fn retry_on_lists_statuses_and_nothing_that_is_unknown() {
+    let with = |on: &str| format!("tool: pay\n{HTTP}retry: {{ on: {on} }}\n");
+    assert_eq!(
+        errors(&with("[429, timeout, 99, not_sent, lost]")),
+        ["SM4203 3:20 retry.on[1]", "SM4203 3:29 retry.on[2]", "SM4203 3:43 retry.on[4]"]
+    );
+    assert!(tell(&read(&with("[timeout]")).unwrap_err()).contains("proves nothing"));
+    assert_eq!(errors(&with("429")), ["SM4009 3:14 retry.on"]);
+    contract(&with("[not_sent]"));
+}
+
+/// A 5xx or a final refusal in the list promises a retry that never comes.
+#[test]
+fn retry_on_what_nothing_declares_effect_free_is_warned_of() {
+    let with = |on: &str, refusals: &str| {
+        let text = format!(
+            "tool: t\neffect: keyed\nkey_window: 24h\nsend_key_as: {{ header: k }}\n{HTTP}retry: {{ on: {on} }}\nrefusals: {refusals}\n"
+        );
+        warnings(&text)
+    };
+    assert_eq!(with("[429, not_sent]", "[]"), Vec::<&str>::new());
+    assert_eq!(with("[503, 400]", "[]"), ["SM4317", "SM4317"]);
+    assert_eq!(with("[503]", "[{ when: status == 503, final: true }]"), ["SM4317"]);
+    for declared in
+        ["status == 503", "status == 503 && has(body.busy)", "status >= 500", "body.code == 'not_due'"]
+    {
+        assert_eq!(
+            with("[503]", &format!("[{{ when: \"{declared}\", retryable: true }}]")),
+            Vec::<&str>::new(),
+            "{declared}"
+        );
+    }
+}

@@ -238,3 +238,31 @@ fn a_412_to_a_named_version_is_a_stale_version() {
         "not applied retryable sent=true [refused for now (HTTP 412): precondition]",
     );
 }
+
+/// The list only takes away: what passes and is not listed is final, and what is unknown stays so whatever is listed.
+#[test]
+fn retry_on_chooses_among_the_refusals_that_may_pass() {
+    let on = |list: &str| {
+        format!(
+            "retry: {{ on: {list} }}\nrefusals: [{{ when: status == 409, retryable: true, cause: not due }}]\n"
+        )
+    };
+    let left_out = "and not retried, as `retry.on` leaves it out";
+    check(&on("[429]"), &answer(429, "{}"), "not applied retryable sent=true [refused for now (HTTP 429)]");
+    check(
+        &on("[429]"),
+        &answer(409, "{}"),
+        &format!("not applied final sent=true [not due, {left_out} (HTTP 409)]"),
+    );
+    check(&on("[409]"), &answer(409, "{}"), "not applied retryable sent=true [not due (HTTP 409)]");
+    check(
+        &on("[not_sent]"),
+        &answer(429, "{}"),
+        &format!("not applied final sent=true [refused for now, {left_out} (HTTP 429)]"),
+    );
+    check(&on("[not_sent]"), &not_sent(), "not applied retryable sent=false [refused]");
+    check(&on("[429]"), &not_sent(), "not applied retryable sent=false [refused]");
+    check(&on("[503]"), &answer(503, "{}"), "unknown Undeclared");
+    check(&on("[503]"), &lost(UnknownCause::Timeout), "unknown Timeout");
+    check(&on("[400]"), &answer(400, "{}"), "not applied final sent=true [refused (HTTP 400)]");
+}
