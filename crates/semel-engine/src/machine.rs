@@ -282,7 +282,14 @@ impl Machine {
     fn revoke(&mut self, permit: &CallPermit) {
         let (op, attempt) = (permit.op().clone(), permit.attempt());
         let outcome = Outcome::not_sent("the worker was stopped before it sent this");
-        self.facts.push_back(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0 });
+        self.facts.push_back(Input::Answered {
+            op,
+            attempt,
+            outcome,
+            shown: Json::Null,
+            late_ms: 0,
+            cost: 0,
+        });
     }
 
     fn loaded(&mut self, moment: &Moment, task: Task) -> Vec<Io> {

@@ -66,6 +66,7 @@ impl Names {
     ) -> Input {
         let (outcome, shown) = contract.outcome(report, &self.seen());
         let (op, late_ms) = (op.planned.id.clone(), report.late_ms);
-        Input::Answered { op, attempt, outcome, shown, late_ms }
+        let cost = contract.cost(report, &self.seen());
+        Input::Answered { op, attempt, outcome, shown, late_ms, cost }
     }
 }

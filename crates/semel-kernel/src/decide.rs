@@ -96,8 +96,8 @@ impl Draft {
             Input::Begin { op, request, lease_left_ms, next_key } => {
                 self.begin(&op, request, lease_left_ms, next_key, ctx)?;
             }
-            Input::Answered { op, attempt, outcome, shown, late_ms } => {
-                self.answered(&op, attempt, outcome, shown, late_ms, ctx)?;
+            Input::Answered { op, attempt, outcome, shown, late_ms, cost } => {
+                self.answered(&op, attempt, outcome, shown, (late_ms, cost), ctx)?;
             }
             Input::Probed { op, asked_at, finding, shown } => {
                 self.probed(&op, asked_at, finding, shown, ctx)?

@@ -278,6 +278,15 @@ pub enum Event {
         /// Milliseconds of lateness; the attempt is dead so much later.
         late_ms: i64,
     },
+    /// The answer of an attempt says what it cost.
+    CostCounted {
+        /// The operation.
+        op: OperationId,
+        /// The attempt.
+        attempt: u32,
+        /// In the contract's own unit, beside what each attempt costs anyway.
+        cost: i64,
+    },
     /// The target was asked.
     ProbeAnswered {
         /// The operation.

@@ -65,6 +65,7 @@ pub fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Corrupt> {
         | Event::AttemptUnknown { .. }
         | Event::AttemptPending { .. }
         | Event::SentLate { .. }
+        | Event::CostCounted { .. }
         | Event::ProbeAnswered { .. }
         | Event::EvidenceAdded { .. }
         | Event::RetryScheduled { .. } => operation::fold(task, event, at),

@@ -158,6 +158,8 @@ pub enum Input {
         shown: Json,
         /// The first byte left so many milliseconds after `send_by`.
         late_ms: i64,
+        /// What the answer says that it cost, in the contract's own unit.
+        cost: i64,
     },
     /// The target was asked.
     Probed {

@@ -69,6 +69,9 @@ pub struct Attempt {
     /// Its first byte left so many milliseconds after `send_by`: the process was paused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub late_ms: i64,
+    /// What its answer said that it cost, in the contract's own unit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost: i64,
     /// The target's own answer, not a look-up or a person, proves that it did nothing.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub refused: bool,
@@ -371,6 +374,14 @@ impl Operation {
     #[must_use]
     pub fn tries(&self) -> u32 {
         self.made().saturating_sub(self.granted)
+    }
+
+    /// What the attempts have cost since a person last ordered to go on, in the contract's own unit; 0 without a limit.
+    #[must_use]
+    pub fn cost(&self, terms: &Terms) -> i64 {
+        let Some(limit) = &terms.cost else { return 0 };
+        let counted = self.attempts.iter().filter(|a| a.n > self.granted);
+        counted.fold(0, |sum: i64, a| sum.saturating_add(limit.attempt).saturating_add(a.cost))
     }
 
     /// When every attempt that may have left is dead on our side; `None` when none may have.

@@ -14,6 +14,8 @@
 //! | applied | commit | commit | commit | commit | commit | commit |
 //! | contradiction | review | review | review | review | review | review |
 //!
+//! A further attempt that would cost more than `limits.cost` is a review, whatever the column.
+//!
 //! ¹ once the earlier attempt is dead, unless the target's deduplication is graded atomic ² up to `retry.max`; where the
 //! contract has `require`, the target's state is looked at anew ³ begin at once where there is no probe
 //!
@@ -233,7 +235,7 @@ impl View<'_> {
         if let Some(blocked) = self.blocked() {
             return blocked;
         }
-        if let Some(exhausted) = self.exhausted() {
+        if let Some(exhausted) = self.exhausted().or_else(|| self.too_dear()) {
             return exhausted;
         }
         if let Some(pause) = self.pace() {
@@ -262,6 +264,15 @@ impl View<'_> {
                 Some(self.fail(if unreachable { "SM3004" } else { "SM3002" }))
             }
         }
+    }
+
+    /// A further attempt would cost more than all of them together may.
+    fn too_dear(&self) -> Option<Act> {
+        let limit = self.terms.cost?;
+        let spent = self.op.cost(self.terms);
+        let over =
+            self.op.tries() > 0 && (spent >= limit.max || spent.saturating_add(limit.attempt) > limit.max);
+        over.then(|| Act::Review { cause: ReviewCause::Budget { which: "cost".to_owned() } })
     }
 
     fn last(&self) -> Option<&Attempt> {

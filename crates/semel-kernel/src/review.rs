@@ -49,6 +49,12 @@ pub enum ReviewCause {
 }
 
 impl ReviewCause {
+    /// What is asked is whether to try on, not what has happened: proof of that does not answer it.
+    #[must_use]
+    pub const fn is_about_going_on(&self) -> bool {
+        matches!(self, Self::Offline | Self::Budget { .. })
+    }
+
     /// The cause in words.
     #[must_use]
     pub fn words(&self) -> String {

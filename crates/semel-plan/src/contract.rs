@@ -91,6 +91,8 @@ pub(crate) struct AnswerRules {
     pub(crate) key_in_use: Option<Program>,
     pub(crate) key_reused: Option<Program>,
     pub(crate) result: Option<Program>,
+    /// What an answer says that the attempt cost.
+    pub(crate) cost: Option<Program>,
     /// Statuses of passing refusals that are tried again; all of them without it.
     pub(crate) retry_on: Option<Vec<u16>>,
 }
@@ -219,6 +221,13 @@ impl Contract {
     #[must_use]
     pub fn outcome(&self, report: &Report, seen: &Seen<'_>) -> (Outcome, Json) {
         crate::judge::outcome(self, report, seen)
+    }
+
+    /// What the answer to one attempt says that it cost, in the contract's own unit: rounded up, and never less than
+    /// nothing. 0 where there is no answer, no rule, or the rule gives no number.
+    #[must_use]
+    pub fn cost(&self, report: &Report, seen: &Seen<'_>) -> i64 {
+        crate::judge::cost(self, report, seen)
     }
 
     /// The question to the target.

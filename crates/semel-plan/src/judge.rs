@@ -165,6 +165,28 @@ fn handle(contract: &Contract, rules: &mut Rules<'_>) -> Json {
     contract.rules.handle.as_ref().and_then(|rule| rules.value("handle", rule)).unwrap_or(Json::Null)
 }
 
+/// What the answer to one attempt says that it cost.
+#[must_use]
+pub fn cost(contract: &Contract, report: &Report, seen: &Seen<'_>) -> i64 {
+    let (Transport::Answered(answer), Some(rule)) = (&report.transport, &contract.rules.cost) else {
+        return 0;
+    };
+    let (raw, eraser) = (View::of(answer), report.secrets.eraser());
+    match Rules::new(&raw, seen, &eraser).value("limits.cost.answer", rule) {
+        Some(Json::Num(number)) => whole(number.as_f64()),
+        Some(Json::Null | Json::Bool(_) | Json::Str(_) | Json::Arr(_) | Json::Obj(_)) | None => 0,
+    }
+}
+
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    reason = "JSON numbers are within ±2^53 or cut to it"
+)]
+fn whole(number: f64) -> i64 {
+    number.ceil().clamp(0.0, 9_007_199_254_740_991.0) as i64
+}
+
 /// What one look-up shows, and the answer as it may be kept.
 #[must_use]
 pub fn finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {

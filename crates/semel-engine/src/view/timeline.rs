@@ -70,6 +70,7 @@ pub const fn kind(event: &Event) -> &'static str {
         Event::AttemptUnknown { .. } => "AttemptUnknown",
         Event::AttemptPending { .. } => "AttemptPending",
         Event::SentLate { .. } => "SentLate",
+        Event::CostCounted { .. } => "CostCounted",
         Event::ProbeAnswered { .. } => "ProbeAnswered",
         Event::EvidenceAdded { .. } => "EvidenceAdded",
         Event::ArtifactCreated { .. } => "ArtifactCreated",
@@ -110,6 +111,7 @@ fn step(event: &Event) -> Option<StepName> {
         | Event::AttemptUnknown { op, .. }
         | Event::AttemptPending { op, .. }
         | Event::SentLate { op, .. }
+        | Event::CostCounted { op, .. }
         | Event::ProbeAnswered { op, .. }
         | Event::EvidenceAdded { op, .. }
         | Event::RetryScheduled { op, .. } => step_of(op),

@@ -264,7 +264,7 @@ impl World {
             _ => Json::obj([("status", Json::from(200)), ("body", Json::str("{\"card\":\"[redacted]\"}"))]),
         };
         let op = self.op(step).planned.id.clone();
-        self.take(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+        self.take(Input::Answered { op, attempt, outcome, shown, late_ms: 0, cost: 0 })
     }
 
     pub(crate) fn probed(self, step: &str, finding: Finding) -> Self {

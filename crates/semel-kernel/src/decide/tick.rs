@@ -285,7 +285,7 @@ fn moot(task: &Task, review: &Review) -> Option<(Decision, &'static str)> {
     let Some(step) = &review.step else { return cancelling };
     let op = task.steps.get(step).and_then(|s| task.operation_of(s))?;
     match op.judge() {
-        Judgement::NotApplied { .. } if review.cause != ReviewCause::Offline => {
+        Judgement::NotApplied { .. } if !review.cause.is_about_going_on() => {
             Some((Decision::GoOn, "the outcome is proven now"))
         }
         Judgement::NotApplied { .. } | Judgement::Unsent => cancelling,

@@ -69,6 +69,13 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             }
             op
         }
+        Event::CostCounted { op, attempt, cost } => {
+            let mut attempts = operation_mut(task, op)?.attempts.iter_mut();
+            if let Some(counted) = attempts.find(|a| a.n == *attempt) {
+                counted.cost = counted.cost.saturating_add(*cost);
+            }
+            op
+        }
         _ => return Ok(()),
     };
     follow(task, id, at)
@@ -125,6 +132,7 @@ fn started(op: &mut Operation, event: &Event, at: Millis) -> Result<(), Corrupt>
         ended_at: None,
         note: String::new(),
         late_ms: 0,
+        cost: 0,
         refused: false,
         refusal: None,
     });

@@ -168,7 +168,7 @@ impl View<'_> {
                 }
             };
         }
-        self.pace().unwrap_or(Act::Begin { why })
+        self.too_dear().or_else(|| self.pace()).unwrap_or(Act::Begin { why })
     }
 
     /// The outcome is unknown, and the target dedupes: same request, same key, inside the window.
@@ -178,6 +178,9 @@ impl View<'_> {
         }
         if self.op.tries() >= self.terms.retry.max {
             return Act::Review { cause: ReviewCause::AttemptsExhausted };
+        }
+        if let Some(too_dear) = self.too_dear() {
+            return too_dear;
         }
         let dead = self.op.dead_at().unwrap_or(Millis::MIN).plus(self.terms.clock_error_ms);
         if !self.terms.dedupe_atomic && self.now.at < dead {

@@ -689,6 +689,13 @@ fn a_send_that_was_late_is_filed() {
     let mut story = Story::one(terms(Effect::Blind));
     story.begin("a").mark();
     let op = story.op_id("a");
-    story.give(Input::Answered { op, attempt: 1, outcome: applied(), shown: Json::Null, late_ms: 40 });
+    story.give(Input::Answered {
+        op,
+        attempt: 1,
+        outcome: applied(),
+        shown: Json::Null,
+        late_ms: 40,
+        cost: 0,
+    });
     story.expect_names(&["SentLate", "AttemptAnswered", "StepCommitted", "TaskCompleted"]);
 }

@@ -3,10 +3,11 @@
 use semel_kernel::event::Why;
 use semel_kernel::operation::Judgement;
 use semel_kernel::outcome::{Finding, RefusalKind};
-use semel_kernel::review::ReviewCause;
-use semel_kernel::terms::{Effect, Terms};
+use semel_kernel::review::{Decision, ReviewCause};
+use semel_kernel::step::StepState;
+use semel_kernel::terms::{CostTerms, Effect, Terms};
 
-use crate::story::{CLOCK, DEAD, Story, lost, probed, stale, terms};
+use crate::story::{CLOCK, DEAD, Story, applied, lost, probed, refused, stale, terms};
 
 // --- require and If-Match --------------------------------------------------------------------------------------
 
@@ -81,4 +82,52 @@ fn the_version_is_that_of_the_last_look() {
     // After a send the look is used up.
     story.begin("a");
     assert_eq!(story.op("a").tag(), None);
+}
+
+// --- cost ------------------------------------------------------------------------------------------------------
+
+fn dear(effect: Effect, max: i64, attempt: i64) -> Terms {
+    Terms { cost: Some(CostTerms { max, attempt }), ..terms(effect) }
+}
+
+fn spent() -> ReviewCause {
+    ReviewCause::Budget { which: "cost".into() }
+}
+
+#[test]
+fn what_is_proven_not_applied_is_not_tried_again_beyond_the_cost() {
+    let mut story = Story::one(dear(Effect::Blind, 5, 2));
+    story.begin("a").answer("a", 1, refused(true)).tick_at(1_000).begin("a").answer("a", 2, refused(true));
+    // Four are spent, and a third attempt would make it six.
+    story.expect_review(&spent());
+    assert_eq!(story.started("a"), 2);
+    // A person extends it: the count begins anew, and ends anew.
+    story.at(10_000).decide(Decision::GoOn).expect_begin("a", Why::Retry).begin("a");
+    story.answer("a", 3, refused(true)).tick_at(60_000).begin("a").answer("a", 4, refused(true));
+    story.expect_review(&spent());
+}
+
+#[test]
+fn the_first_attempt_is_never_too_dear_and_neither_is_an_answer_that_applies() {
+    let mut story = Story::one(dear(Effect::Blind, 5, 5));
+    story.expect_begin("a", Why::First).begin("a").answer_at_cost("a", 1, applied(), 900);
+    assert_eq!(story.op("a").cost(&dear(Effect::Blind, 5, 5)), 905);
+    assert_eq!(story.step("a").state, StepState::Committed);
+}
+
+#[test]
+fn an_unknown_outcome_that_has_cost_enough_is_a_review_and_not_a_resend() {
+    for effect in [Effect::Keyed, Effect::Natural] {
+        let mut story = Story::one(dear(effect, 10, 0));
+        story.begin("a").at(100).answer_at_cost("a", 1, lost(), 10);
+        story.tick_at(2 * DEAD).expect_review(&spent()).expect_state("a", StepState::Unknown);
+        assert_eq!(story.started("a"), 1);
+    }
+}
+
+#[test]
+fn below_the_cost_it_is_sent_again() {
+    let mut story = Story::one(dear(Effect::Keyed, 10, 3));
+    story.begin("a").at(100).answer_at_cost("a", 1, lost(), 4);
+    story.tick_at(DEAD + CLOCK).tick_at(2 * DEAD).expect_begin("a", Why::SameKey);
 }

@@ -99,7 +99,7 @@ fn a_late_send_moves_the_settled_moment() {
         }
         let op = story.op_id("a");
         let (outcome, shown) = (lost(), Json::Null);
-        story.give(Input::Answered { op, attempt: 1, outcome, shown, late_ms: 34_000 });
+        story.give(Input::Answered { op, attempt: 1, outcome, shown, late_ms: 34_000, cost: 0 });
         assert_eq!(story.op("a").attempts[0].dead_at(), Millis(T0 + DEAD + 34_000));
         story.at(SETTLED).probe("a", Finding::Absent).expect_judged("a", Judgement::Unknown);
         story.at(SETTLED + 34_000).probe("a", Finding::Absent).expect_begin("a", Why::Retry);

@@ -73,7 +73,7 @@ fn every_variant_has_a_stored_form() {
     }
 }
 
-const VARIANTS: [&str; 32] = [
+const VARIANTS: [&str; 33] = [
     "TaskCreated",
     "LeaseAcquired",
     "RecoveryStarted",
@@ -106,6 +106,7 @@ const VARIANTS: [&str; 32] = [
     "TaskCompleted",
     "TaskFailed",
     "TaskCancelled",
+    "CostCounted",
 ];
 
 /// Written out, so that a new variant does not compile before it has a name here, and does not pass before a sample.
@@ -143,6 +144,7 @@ fn variant(event: &Event) -> &'static str {
         Event::TaskCompleted { .. } => 29,
         Event::TaskFailed { .. } => 30,
         Event::TaskCancelled { .. } => 31,
+        Event::CostCounted { .. } => 32,
     };
     VARIANTS[at]
 }
@@ -338,6 +340,7 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
             "AttemptPending",
             Event::AttemptPending { op: op(), attempt: 1, outcome: pending(), shown: shown() },
         ),
+        ("CostCounted", Event::CostCounted { op: op(), attempt: 1, cost: 7 }),
         ("SentLate", Event::SentLate { op: op(), attempt: 1, late_ms: 40 }),
     ]
 }

@@ -98,7 +98,7 @@ impl World {
                     return Ok(());
                 };
                 let (op, attempt) = (op.planned.id.clone(), attempt.n);
-                self.give(Input::Answered { op, attempt, outcome, shown, late_ms })
+                self.give(Input::Answered { op, attempt, outcome, shown, late_ms, cost: 0 })
             }),
             Deed::Probe(n, lag, finding) => self.op(n).map_or(Ok(()), |op| {
                 let asked_at = self.story.now.at.plus(-lag);
@@ -193,7 +193,7 @@ impl World {
                 self.give(input).unwrap_or_else(|refusal| panic!("what is owed is refused: {refusal}"));
                 let attempt = self.story.task.operations[&op].attempts.last().unwrap().n;
                 outcome.map_or(Ok(()), |outcome| {
-                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0, cost: 0 })
                 })
             }
             Obligation::Probe(op) => {
@@ -204,7 +204,7 @@ impl World {
                 let open = self.story.task.operations[&op].attempts.iter();
                 let attempt = open.filter(|a| a.state == AttemptState::Open).map(|a| a.n).next().unwrap();
                 outcome.map_or(Ok(()), |outcome| {
-                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0, cost: 0 })
                 })
             }
             Obligation::WaitUntil(_) | Obligation::Watch { .. } | Obligation::Person => self.sleep(),

@@ -283,8 +283,18 @@ impl Story {
     }
 
     pub(crate) fn answer(&mut self, step: &str, attempt: u32, outcome: Outcome) -> &mut Self {
+        self.answer_at_cost(step, attempt, outcome, 0)
+    }
+
+    pub(crate) fn answer_at_cost(
+        &mut self,
+        step: &str,
+        attempt: u32,
+        outcome: Outcome,
+        cost: i64,
+    ) -> &mut Self {
         let op = self.op_id(step);
-        self.give(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0 })
+        self.give(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0, cost })
     }
 
     /// A question that leaves now and is answered now.

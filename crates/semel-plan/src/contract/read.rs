@@ -161,6 +161,7 @@ fn answer_rules(f: &mut Fields<'_>, problems: &mut Problems) -> AnswerRules {
         key_reused: rule(f, "key_reused", problems),
         result: rule(f, "result", problems),
         retry_on: retry::on(f, problems),
+        cost: terms::cost_rule(f, problems),
     }
 }
 

@@ -20,6 +20,7 @@ impl AnswerRules {
             ("key_in_use", &self.key_in_use),
             ("key_reused", &self.key_reused),
             ("result", &self.result),
+            ("limits.cost.answer", &self.cost),
         ];
         let refusals =
             self.refusals.iter().enumerate().map(|(i, one)| (format!("refusals[{i}].when"), &one.when));

@@ -3,7 +3,7 @@
 use crate::contract_support::{contract, read, tell};
 use semel_kernel::{
     hash::Hash,
-    terms::{Effect, Guarantee, Offline, OnUnknown, Scope},
+    terms::{CostTerms, Effect, Guarantee, Offline, OnUnknown, Scope},
 };
 use semel_plan::{
     contract::Contract,
@@ -360,4 +360,18 @@ fn retry_on_what_nothing_declares_effect_free_is_warned_of() {
             "{declared}"
         );
     }
+}
+
+#[test]
+fn a_limit_of_cost_says_what_an_attempt_costs() {
+    let with = |cost: &str| format!("tool: pay\n{HTTP}limits: {{ cost: {cost} }}\n");
+    assert_eq!(errors(&with("{ max: 5 }")), ["SM4209 3:23 limits.cost.max"]);
+    assert_eq!(errors(&with("{ max: 5, attempt: 6 }")), ["SM4203 3:35 limits.cost.attempt"]);
+    assert_eq!(errors(&with("{ attempt: 6 }")), ["SM4011 3:17 limits.cost"]);
+    assert_eq!(errors(&with("{ max: 5, answer: bod.cost }")), ["SM4202 3:34 limits.cost.answer"]);
+    assert_eq!(errors(&with("{ max: 5, attempt: 1, most: 3 }")), ["SM4010 3:38 limits.cost.most"]);
+    assert_eq!(errors(&with("7")), ["SM4009 3:17 limits.cost"]);
+    let both = contract(&with("{ max: 5, attempt: 2, answer: body.cost }"));
+    assert_eq!(both.terms.cost, Some(CostTerms { max: 5, attempt: 2 }));
+    assert_eq!(Contract::from_document(&both.document).unwrap().terms, both.terms);
 }

@@ -266,3 +266,20 @@ fn retry_on_chooses_among_the_refusals_that_may_pass() {
     check(&on("[503]"), &lost(UnknownCause::Timeout), "unknown Timeout");
     check(&on("[400]"), &answer(400, "{}"), "not applied final sent=true [refused (HTTP 400)]");
 }
+
+#[test]
+fn an_answer_says_what_it_cost() {
+    let contract = keyed("limits: { cost: { max: 9, answer: body.usage.total } }\n");
+    let args = json(r#"{"order":"o1"}"#);
+    for (status, body, expected) in [
+        (200, r#"{"usage":{"total":3}}"#, 3),
+        (500, r#"{"usage":{"total":0.2}}"#, 1),
+        (200, r#"{"usage":{"total":-3}}"#, 0),
+        (200, r#"{"usage":{"total":"3"}}"#, 0),
+        (200, r#"{"usage":{"total":1e300}}"#, 9_007_199_254_740_991),
+        (200, "{}", 0),
+    ] {
+        assert_eq!(contract.cost(&answer(status, body), &seen(&args)), expected, "{body}");
+    }
+    assert_eq!(contract.cost(&lost(UnknownCause::Timeout), &seen(&args)), 0);
+}

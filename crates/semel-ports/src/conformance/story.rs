@@ -158,7 +158,7 @@ fn begin(task: &Task, op: OperationId) -> Input {
 
 fn answer(task: &Task, op: OperationId, fate: Fate) -> Input {
     let attempt = task.operations.get(&op).map_or(0, semel_kernel::operation::Operation::made);
-    Input::Answered { op, attempt, outcome: fate.outcome(), shown: Json::Null, late_ms: 0 }
+    Input::Answered { op, attempt, outcome: fate.outcome(), shown: Json::Null, late_ms: 0, cost: 0 }
 }
 
 /// The owner's next turn in the making; it records the owner first where that is new. `None` when nothing changes.
