@@ -13,6 +13,7 @@ mod turn;
 
 pub use io::{Asking, Body, Completion, Io};
 
+use crate::names::First;
 use semel_kernel::{
     hash::Hash,
     id::{OperationId, SessionId, StepName, TurnId},
@@ -77,6 +78,8 @@ pub struct Machine {
     bodies: BTreeMap<Hash, Json>,
     sending: BTreeSet<(OperationId, u32)>,
     asking: BTreeSet<(OperationId, Asking)>,
+    /// What the first of two sources said, until the second is heard. Not kept: after a crash both are asked again.
+    confirming: BTreeMap<OperationId, First>,
     sharing: BTreeSet<StepName>,
     watching: BTreeSet<StepName>,
     watched: BTreeSet<StepName>,
@@ -109,6 +112,7 @@ impl Machine {
             bodies: BTreeMap::new(),
             sending: BTreeSet::new(),
             asking: BTreeSet::new(),
+            confirming: BTreeMap::new(),
             sharing: BTreeSet::new(),
             watching: BTreeSet::new(),
             watched: BTreeSet::new(),

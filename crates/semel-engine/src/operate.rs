@@ -157,10 +157,18 @@ impl Inner {
         };
         let names = Names::of(&found, operation, args);
         let question = names
-            .question(contract)
+            .question(contract, Asking::Probe)
             .map_err(|r| Refused::new(r.code, r.cause, "mend the contract's probe"))?;
         let asked_at = self.store.now().at;
         let report = self.connector.ask(question).await;
-        Ok(names.probed(contract, operation, asked_at, &report))
+        let first = match names.probed(contract, operation, asked_at, &report) {
+            Heard::Fact(fact) => return Ok(fact),
+            Heard::Half(first) => first,
+        };
+        let second = names
+            .question(contract, Asking::Confirm)
+            .map_err(|r| Refused::new(r.code, r.cause, "mend the contract's `probe.confirm`"))?;
+        let report = self.connector.ask(second).await;
+        Ok(names.confirmed(contract, operation, first, &report))
     }
 }

@@ -99,8 +99,8 @@ impl Draft {
             Input::Answered { op, attempt, outcome, shown, late_ms, cost } => {
                 self.answered(&op, attempt, outcome, shown, (late_ms, cost), ctx)?;
             }
-            Input::Probed { op, asked_at, finding, shown } => {
-                self.probed(&op, asked_at, finding, shown, ctx)?
+            Input::Probed { op, asked_at, finding, confirm, shown } => {
+                self.probed(&op, asked_at, (finding, confirm), shown, ctx)?
             }
             Input::Evidence { op, source, attempt, outcome, shown } => {
                 self.evidence(&op, source, attempt, outcome, shown, ctx)?;

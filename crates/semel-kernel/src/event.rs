@@ -293,8 +293,11 @@ pub enum Event {
         op: OperationId,
         /// When the question left.
         asked_at: Millis,
-        /// What it found.
+        /// What it found; with a confirming look-up, what both together show.
         finding: Finding,
+        /// What the confirming look-up found.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confirm: Option<Finding>,
         /// Asked after the settled moment with older generations fenced, so that *absent* is proof.
         settled: bool,
         /// The raw answer, redacted and cut.

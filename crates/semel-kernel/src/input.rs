@@ -169,6 +169,8 @@ pub enum Input {
         asked_at: Millis,
         /// What it found.
         finding: Finding,
+        /// What the confirming look-up found, where the contract asks for one.
+        confirm: Option<Finding>,
         /// The raw answer, redacted and cut.
         shown: Json,
     },

@@ -193,6 +193,31 @@ pub enum Finding {
     },
 }
 
+impl Finding {
+    /// What two independent sources show together. A disagreement is a contradiction only where *absent* would be
+    /// proof; before the settled moment one of them may lag behind. Neither *applied* nor *absent* outlives a second
+    /// source that does not say the same.
+    #[must_use]
+    pub fn confirmed_by(self, second: &Self, settled: bool) -> Self {
+        match (&self, second) {
+            (Self::Applied { .. }, Self::Applied { .. }) | (Self::Absent, Self::Absent) => self,
+            (Self::Applied { .. }, Self::Absent) => disagree("found", "absent", settled),
+            (Self::Absent, Self::Applied { .. }) => disagree("absent", "found", settled),
+            (Self::Applied { .. } | Self::Absent, Self::Pending) => Self::Pending,
+            (Self::Applied { .. } | Self::Absent, Self::Many { .. }) => second.clone(),
+            (Self::Applied { .. } | Self::Absent, Self::Unclear { cause }) => {
+                Self::Unclear { cause: alloc::format!("the confirming look-up is unclear: {cause}") }
+            }
+            (Self::Pending | Self::Many { .. } | Self::Unclear { .. }, _) => self,
+        }
+    }
+}
+
+fn disagree(first: &str, second: &str, settled: bool) -> Finding {
+    let cause = alloc::format!("two sources disagree: the look-up says {first}, the confirming one {second}");
+    if settled { Finding::Many { cause } } else { Finding::Unclear { cause } }
+}
+
 /// What a look at the target's state before a send says, beside what was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {

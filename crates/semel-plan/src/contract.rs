@@ -7,6 +7,7 @@
 mod call;
 pub(crate) mod expr;
 mod lint;
+mod probe;
 mod read;
 mod require;
 mod retry;
@@ -108,6 +109,16 @@ pub(crate) struct ProbeRules {
     pub(crate) result: Option<Program>,
     pub(crate) require: Option<Require>,
     pub(crate) if_match: Option<IfMatch>,
+    pub(crate) confirm: Option<Confirm>,
+}
+
+/// A second, independent source, and which answers of the first it must share.
+#[derive(Clone, Debug)]
+pub(crate) struct Confirm {
+    /// What is asked and what its answers mean.
+    pub(crate) rules: Box<ProbeRules>,
+    pub(crate) applied: bool,
+    pub(crate) absent: bool,
 }
 
 /// One intended call.
@@ -236,6 +247,31 @@ impl Contract {
     /// [`Refusal`] when the contract has no probe, or a template cannot be filled.
     pub fn question(&self, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
         call::question(self, seen)
+    }
+
+    /// Whether such a finding of the first look-up counts only if a second source says the same.
+    #[must_use]
+    pub fn is_confirmed(&self, finding: &Finding) -> bool {
+        let confirm = self.probe.as_ref().and_then(|probe| probe.confirm.as_ref());
+        confirm.is_some_and(|confirm| match finding {
+            Finding::Applied { .. } => confirm.applied,
+            Finding::Absent => confirm.absent,
+            Finding::Pending | Finding::Many { .. } | Finding::Unclear { .. } => false,
+        })
+    }
+
+    /// The question to the second source.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the contract has none, or a template cannot be filled.
+    pub fn confirming_question(&self, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
+        call::confirming_question(self, seen)
+    }
+
+    /// What the answer of the second source shows, and the answer as it may be kept.
+    #[must_use]
+    pub fn confirming_finding(&self, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {
+        crate::judge::confirming_finding(self, report, seen)
     }
 
     /// What one look-up shows, and the answer as it may be kept.

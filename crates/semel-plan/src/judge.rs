@@ -35,7 +35,7 @@ mod answer;
 mod body;
 mod redact;
 
-use crate::contract::{Contract, IfMatch, Seen};
+use crate::contract::{Contract, IfMatch, ProbeRules, Seen};
 use answer::{Rules, View};
 pub(crate) use redact::is_secret_name;
 use semel_kernel::{
@@ -197,24 +197,12 @@ pub fn finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Findin
 /// What one look-up shows, and what that means for a send. An answer that did not come satisfies no requirement.
 #[must_use]
 pub fn requirement(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, Look, Json) {
-    let eraser = report.secrets.eraser();
-    let (said, detail) = match &report.transport {
-        Transport::NotSent { cause } => ("the look-up was not sent", cause),
-        Transport::Lost { cause, detail } => (cause.words(), detail),
-        Transport::Answered(answer) => {
-            let raw = View::of(answer);
-            let mut rules = Rules::new(&raw, seen, &eraser);
-            let view = raw.without(&report.secrets, &eraser);
-            let finding = found(contract, &view, &mut rules);
-            let look = look(contract, &view, &mut rules);
-            let notes = rules.into_notes();
-            return (finding, look, redact::answer(&view, &notes));
-        }
+    let say = |view: &View<'_>, rules: &mut Rules<'_>| {
+        (found(contract.probe.as_ref(), view, rules), Some(look(contract, view, rules)))
     };
-    let detail = eraser.text(detail);
-    let cause = format!("{said}: {}", redact::text(&detail));
-    let look = Look { holds: !contract.terms.require, ..Look::default() };
-    (Finding::Unclear { cause }, look, redact::transport(said, &detail))
+    let (finding, shown, look) = looked_up(report, seen, say);
+    let silent = || Look { holds: !contract.terms.require, ..Look::default() };
+    (finding, look.unwrap_or_else(silent), shown)
 }
 
 /// What an answer means for a send. A target in trouble says nothing about its state.
@@ -240,8 +228,41 @@ fn tag(from: &IfMatch, view: &View<'_>, rules: &mut Rules<'_>) -> Option<String>
     told
 }
 
-fn found(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Finding {
-    let Some(probe) = &contract.probe else {
+/// What the answer of the second source shows, and the answer as it may be kept.
+#[must_use]
+pub fn confirming_finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {
+    let confirm = contract.probe.as_ref().and_then(|probe| probe.confirm.as_ref());
+    let probe = confirm.map(|confirm| &*confirm.rules);
+    let (finding, shown, ()) = looked_up(report, seen, |view, rules| (found(probe, view, rules), ()));
+    (finding, shown)
+}
+
+/// Reads the answer to a look-up; without one it is unclear, and nothing further is known.
+fn looked_up<T: Default>(
+    report: &Report,
+    seen: &Seen<'_>,
+    say: impl FnOnce(&View<'_>, &mut Rules<'_>) -> (Finding, T),
+) -> (Finding, Json, T) {
+    let eraser = report.secrets.eraser();
+    let (said, detail) = match &report.transport {
+        Transport::NotSent { cause } => ("the look-up was not sent", cause),
+        Transport::Lost { cause, detail } => (cause.words(), detail),
+        Transport::Answered(answer) => {
+            let raw = View::of(answer);
+            let mut rules = Rules::new(&raw, seen, &eraser);
+            let view = raw.without(&report.secrets, &eraser);
+            let (finding, more) = say(&view, &mut rules);
+            let notes = rules.into_notes();
+            return (finding, redact::answer(&view, &notes), more);
+        }
+    };
+    let detail = eraser.text(detail);
+    let cause = format!("{said}: {}", redact::text(&detail));
+    (Finding::Unclear { cause }, redact::transport(said, &detail), T::default())
+}
+
+fn found(probe: Option<&ProbeRules>, view: &View<'_>, rules: &mut Rules<'_>) -> Finding {
+    let Some(probe) = probe else {
         return Finding::Unclear { cause: "the contract has no probe".to_owned() };
     };
     let order = [

@@ -264,14 +264,17 @@ impl Machine {
     }
 
     fn ask(&mut self, making: &mut Making, op: OperationId, asking: Asking, moment: &Moment) {
-        if self.asking.contains(&(op.clone(), asking)) {
+        let second = asking == Asking::Probe && self.confirming.contains_key(&op);
+        let asking = if second { Asking::Confirm } else { asking };
+        let under_way = |asking| self.asking.contains(&(op.clone(), asking));
+        if under_way(asking) || asking == Asking::Probe && under_way(Asking::Confirm) {
             return;
         }
         let Some(args) = self.arguments(making, &op) else { return };
         let task = making.draft.task();
         let Some(found) = task.operations.get(&op) else { return };
         let Some(contract) = self.plan.contracts.get(&found.planned.tool) else { return };
-        match Names::of(task, found, args).question(contract) {
+        match Names::of(task, found, args).question(contract, asking) {
             Ok(question) => {
                 self.asking.insert((op.clone(), asking));
                 making.io.push(Io::Ask { op, asking, question: Box::new(question) });
@@ -290,8 +293,11 @@ impl Machine {
         moment: &Moment,
     ) {
         let finding = semel_kernel::outcome::Finding::Unclear { cause: refusal.cause.clone() };
+        self.confirming.remove(&op);
         let mut input = match asking {
-            Asking::Probe => Input::Probed { op, asked_at: moment.now.at, finding, shown: Json::Null },
+            Asking::Probe | Asking::Confirm => {
+                Input::Probed { op, asked_at: moment.now.at, finding, confirm: None, shown: Json::Null }
+            }
             Asking::Precheck => Input::Prechecked { op, finding, look: Look::default(), shown: Json::Null },
         };
         self.take(making, &mut input, moment, None);

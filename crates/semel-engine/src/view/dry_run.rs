@@ -246,7 +246,7 @@ fn many() -> Finding {
 }
 
 fn probed(op: &OperationId, finding: Finding, now: Now) -> Input {
-    Input::Probed { op: op.clone(), asked_at: now.at, finding, shown: Json::Null }
+    Input::Probed { op: op.clone(), asked_at: now.at, finding, confirm: None, shown: Json::Null }
 }
 
 impl fmt::Display for DryRun {

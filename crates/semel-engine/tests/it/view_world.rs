@@ -271,7 +271,7 @@ impl World {
         let op = self.op(step).planned.id.clone();
         let shown = Json::obj([("status", Json::from(404))]);
         let asked_at = Millis(self.at);
-        self.take(Input::Probed { op, asked_at, finding, shown })
+        self.take(Input::Probed { op, asked_at, finding, confirm: None, shown })
     }
 
     pub(crate) fn prechecked(self, finding: Finding, holds: bool) -> Self {

@@ -359,3 +359,52 @@ async fn a_429_that_retry_on_leaves_out_is_final() {
     assert_eq!(first(&task).state, AttemptState::NotApplied { retryable: false, sent: true });
     assert_eq!((op(&task).made(), world.effects().await), (1, 0));
 }
+
+/// The desk's own count of effects is the second source.
+fn confirmed() -> String {
+    let probe = r#"
+    send_within: 1s
+    probe:
+      http: { method: GET, url: "{SINK}/tickets", query: { incident: "${{ args.incident }}" } }
+      applied: "body.total == 1"
+      absent: "body.total == 0"
+      settle: 500ms
+      poll: 100ms
+      confirm:
+        http: { method: GET, url: "{SINK}/_count" }
+        applied: "body.effects == 1"
+        absent: "body.effects == 0""#;
+    let plan = post("/tickets", probe).replace("effect: blind", "effect: queryable");
+    plan.replace("retry: { max: 1 }", "retry: { max: 4, wait: 20ms }")
+}
+
+/// The listing lags behind for good. By itself it would prove *absent*, and the ticket would be created twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_sources_that_disagree_are_a_review_and_not_a_resend() {
+    let world = World::sink(SinkKind::Tickets).await;
+    world.faults(r#"[{"fault":"reset_after","times":1},{"fault":"read_lag:600000"}]"#).await;
+    let task = world.run(&confirmed(), NEVER).await;
+    assert_eq!(task.reviews[0].cause, ReviewCause::Contradiction, "{:#?}", op(&task));
+    assert_eq!((op(&task).made(), world.effects().await), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_sources_that_agree_on_absent_let_it_be_sent_again() {
+    let world = World::sink(SinkKind::Tickets).await;
+    world.faults(r#"[{"fault":"reset_before","times":1}]"#).await;
+    let task = world.run(&confirmed(), NEVER).await;
+    assert_eq!(task.end.as_ref().unwrap().phase, Phase::Completed, "{:#?}", op(&task));
+    assert_eq!((op(&task).made(), world.effects().await), (2, 1));
+}
+
+/// What the answer says that it cost is counted, and a further attempt that would cost too much is a person's choice.
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_that_cost_too_much_are_a_review() {
+    let world = World::sink(SinkKind::Tickets).await;
+    world.faults(r#"[{"fault":"refuse_429"}]"#).await;
+    let cost = "    limits: { cost: { max: 5, attempt: 1, answer: \"status == 429 ? 1 : 0\" } }";
+    let plan = post("/tickets", cost).replace("retry: { max: 1 }", "retry: { max: 9, wait: 20ms }");
+    let task = world.run(&plan, NEVER).await;
+    assert_eq!(task.reviews[0].cause, ReviewCause::Budget { which: "cost".into() });
+    assert_eq!((op(&task).made(), op(&task).attempts[0].cost, world.effects().await), (3, 1, 0));
+}

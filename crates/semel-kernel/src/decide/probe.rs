@@ -20,14 +20,15 @@ impl Draft {
         &mut self,
         op: &OperationId,
         asked_at: Millis,
-        finding: Finding,
+        (finding, confirm): (Finding, Option<Finding>),
         shown: Json,
         ctx: Ctx,
     ) -> Result<(), Reject> {
         let found = self.operation(op)?;
         let settled = is_proof(found, self.terms_of(op)?, asked_at, ctx);
+        let finding = confirm.iter().fold(finding, |first, second| first.confirmed_by(second, settled));
         let op = op.clone();
-        self.record(Event::ProbeAnswered { op, asked_at, finding, settled, shown }, ctx)
+        self.record(Event::ProbeAnswered { op, asked_at, finding, confirm, settled, shown }, ctx)
     }
 
     pub(super) fn prechecked(

@@ -1,13 +1,16 @@
 //! What the fields of a contract lead to: refusals by the target's state, and what they are called.
 
 use semel_kernel::event::Why;
+use semel_kernel::input::Input;
 use semel_kernel::operation::Judgement;
 use semel_kernel::outcome::{Finding, RefusalKind};
 use semel_kernel::review::{Decision, ReviewCause};
 use semel_kernel::step::StepState;
 use semel_kernel::terms::{CostTerms, Effect, Terms};
 
-use crate::story::{CLOCK, DEAD, Story, applied, lost, probed, refused, stale, terms};
+use crate::story::{
+    CLOCK, DEAD, SETTLED, Story, applied, found, lost, many, probed, refused, stale, terms, unclear,
+};
 
 // --- require and If-Match --------------------------------------------------------------------------------------
 
@@ -73,7 +76,7 @@ fn the_version_is_that_of_the_last_look() {
             ..semel_kernel::outcome::Look::answered(true)
         };
         let (op, shown) = (story.op_id("a"), semel_kernel::json::Json::Null);
-        story.give(semel_kernel::input::Input::Prechecked { op, finding: Finding::Absent, look, shown });
+        story.give(Input::Prechecked { op, finding: Finding::Absent, look, shown });
     };
     look(&mut story, "v1");
     assert_eq!(story.op("a").tag(), Some("v1"));
@@ -130,4 +133,56 @@ fn below_the_cost_it_is_sent_again() {
     let mut story = Story::one(dear(Effect::Keyed, 10, 3));
     story.begin("a").at(100).answer_at_cost("a", 1, lost(), 4);
     story.tick_at(DEAD + CLOCK).tick_at(2 * DEAD).expect_begin("a", Why::SameKey);
+}
+
+// --- a second source -------------------------------------------------------------------------------------------
+
+fn both(story: &mut Story, first: Finding, second: Finding) {
+    let (op, asked_at, shown) = (story.op_id("a"), story.now.at, semel_kernel::json::Json::Null);
+    story.give(Input::Probed { op, asked_at, finding: first, confirm: Some(second), shown });
+}
+
+/// Before the settled moment one of them may lag behind; after it they contradict each other.
+#[test]
+fn two_sources_that_disagree_are_a_contradiction_once_it_is_settled() {
+    for (first, second) in [(Finding::Absent, found()), (found(), Finding::Absent)] {
+        let mut story = Story::lost(probed(Effect::Queryable));
+        story.at(1_000);
+        both(&mut story, first.clone(), second.clone());
+        story.expect_judged("a", Judgement::Unknown);
+        story.tick_at(SETTLED);
+        both(&mut story, first, second);
+        story.expect_judged("a", Judgement::Contradiction).expect_review(&ReviewCause::Contradiction);
+        assert!(story.op("a").contradiction.as_ref().unwrap().contains("two sources disagree"));
+        assert_eq!(story.started("a"), 1);
+    }
+}
+
+#[test]
+fn two_sources_that_agree_prove_what_one_would() {
+    let mut story = Story::lost(probed(Effect::Queryable));
+    story.tick_at(SETTLED);
+    both(&mut story, Finding::Absent, Finding::Absent);
+    story.expect_judged("a", Judgement::NotApplied { retryable: true });
+    let mut story = Story::lost(probed(Effect::Queryable));
+    story.at(1_000);
+    both(&mut story, found(), found());
+    assert_eq!(story.step("a").state, StepState::Committed);
+}
+
+/// A second source that does not answer clearly takes the proof away, and adds none.
+#[test]
+fn what_is_not_confirmed_is_asked_again() {
+    for second in [unclear(), Finding::Pending] {
+        for first in [Finding::Absent, found()] {
+            let mut story = Story::lost(probed(Effect::Queryable));
+            story.tick_at(SETTLED);
+            both(&mut story, first, second.clone());
+            story.expect_judged("a", Judgement::Unknown);
+        }
+    }
+    let mut story = Story::lost(probed(Effect::Queryable));
+    story.tick_at(SETTLED);
+    both(&mut story, found(), many());
+    story.expect_judged("a", Judgement::Contradiction);
 }

@@ -350,7 +350,16 @@ fn fact_samples() -> Vec<(&'static str, Event)> {
         op: op(),
         asked_at: Millis(1_700_000_000_000),
         finding,
+        confirm: None,
         settled,
+        shown: shown(),
+    };
+    let confirmed = Event::ProbeAnswered {
+        op: op(),
+        asked_at: Millis(1_700_000_000_000),
+        finding: Finding::Many { cause: "two sources disagree".into() },
+        confirm: Some(Finding::Absent),
+        settled: true,
         shown: shown(),
     };
     let fact = |source, attempt, outcome, contradicts| Event::EvidenceAdded {
@@ -400,6 +409,7 @@ fn fact_samples() -> Vec<(&'static str, Event)> {
             },
         ),
         ("ProbeAnswered", asked(found, false)),
+        ("ProbeAnswered-confirmed", confirmed),
         ("ProbeAnswered-absent", asked(Finding::Absent, true)),
         ("ProbeAnswered-pending", asked(Finding::Pending, false)),
         ("ProbeAnswered-many", asked(many(), false)),

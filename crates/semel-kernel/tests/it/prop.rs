@@ -102,7 +102,7 @@ impl World {
             }),
             Deed::Probe(n, lag, finding) => self.op(n).map_or(Ok(()), |op| {
                 let asked_at = self.story.now.at.plus(-lag);
-                self.give(Input::Probed { op: op.planned.id, asked_at, finding, shown })
+                self.give(Input::Probed { op: op.planned.id, asked_at, finding, confirm: None, shown })
             }),
             Deed::Receipt(n, attempt, outcome) => self.op(n).map_or(Ok(()), |op| {
                 let (op, source) = (op.planned.id, Source::Receipt);
@@ -198,7 +198,7 @@ impl World {
             }
             Obligation::Probe(op) => {
                 let asked_at = self.story.now.at;
-                self.give(Input::Probed { op, asked_at, finding, shown })
+                self.give(Input::Probed { op, asked_at, finding, confirm: None, shown })
             }
             Obligation::Answer(op) => {
                 let open = self.story.task.operations[&op].attempts.iter();

@@ -305,7 +305,7 @@ impl Story {
 
     pub(crate) fn probe_asked(&mut self, step: &str, asked_at: i64, finding: Finding) -> &mut Self {
         let (op, asked_at) = (self.op_id(step), Millis(T0 + asked_at));
-        self.give(Input::Probed { op, asked_at, finding, shown: Json::Null })
+        self.give(Input::Probed { op, asked_at, finding, confirm: None, shown: Json::Null })
     }
 
     pub(crate) fn receipt(&mut self, step: &str, attempt: Option<u32>, outcome: Outcome) -> &mut Self {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: size comes first, before anything is parsed, hashed or sent; a call that passes here once passes always.
 
-use super::{Call, Contract, KeyFormat, Refusal, Seen};
+use super::{Call, Contract, KeyFormat, ProbeRules, Refusal, Seen};
 use crate::{
     fields::{BadIdentity, Digest, MOST_FIELDS},
     http::Marks,
@@ -74,7 +74,16 @@ pub(super) fn request(
 }
 
 pub(super) fn question(contract: &Contract, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
-    let Some(probe) = &contract.probe else {
+    ask(contract, contract.probe.as_ref(), seen)
+}
+
+pub(super) fn confirming_question(contract: &Contract, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
+    let confirm = contract.probe.as_ref().and_then(|probe| probe.confirm.as_ref());
+    ask(contract, confirm.map(|confirm| &*confirm.rules), seen)
+}
+
+fn ask(contract: &Contract, probe: Option<&ProbeRules>, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
+    let Some(probe) = probe else {
         let cause = format!("`{}` has no probe; next: add `probe:` to its contract", contract.terms.tool);
         return Err(Refusal { code: "SM4406", cause, fields: Vec::new() });
     };

@@ -26,6 +26,7 @@ pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     lint.reference();
     lint.rules();
     lint.retry();
+    lint.confirm();
 }
 
 struct Lint<'a> {
@@ -163,7 +164,7 @@ impl Lint<'_> {
         let contract = self.contract;
         let asked = contract.probe.as_ref().map(|probe| probe.all()).unwrap_or_default();
         // The result is taken only when `applied` held, which has looked at the shape.
-        for (path, rule) in asked.iter().filter(|(path, _)| path != "probe.result") {
+        for (path, rule) in asked.iter().filter(|(path, _)| !path.ends_with(".result")) {
             let habits = rule.habits();
             if habits.walked.contains("body") && !habits.typed.contains("body") {
                 let message = format!(
@@ -182,6 +183,24 @@ impl Lint<'_> {
                 self.warn("SM4315", path, &message, "write the number, such as `status == 200`");
             }
         }
+    }
+
+    /// The same question to the same source confirms nothing.
+    fn confirm(&mut self) {
+        let Some(probe) = &self.contract.probe else { return };
+        let Some(confirm) = probe.confirm.as_ref().filter(|confirm| confirm.rules.http == probe.http) else {
+            return;
+        };
+        let again = if confirm.applied { "is there" } else { "is absent" };
+        let message = format!(
+            "`confirm` asks the very same question as the probe: a source that is wrong is wrong twice, and what it says {again} counts as confirmed"
+        );
+        self.warn(
+            "SM4318",
+            "probe.confirm",
+            &message,
+            "ask another source, such as a ledger or the listing by another key",
+        );
     }
 
     /// A status in `retry.on` that nothing declares to have changed nothing for now.

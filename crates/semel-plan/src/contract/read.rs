@@ -5,8 +5,8 @@
 
 use super::{
     AnswerRules, Contract, KeyFormat, ProbeRules, RefusalRule, Source,
-    expr::{QUESTION, REQUEST, rule, word, wrong},
-    require, retry, terms,
+    expr::{REQUEST, rule, word, wrong},
+    probe, require, retry, terms,
 };
 use crate::{
     fields::{FieldRules, MOST_FIELDS},
@@ -34,7 +34,7 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
     let rules = answer_rules(&mut f, problems);
     let require = require::require(&mut f, problems);
     let if_match = require::if_match(&mut f, http.as_ref(), problems);
-    let probe = probe(&mut f, problems).map(|probe| ProbeRules { require, if_match, ..probe });
+    let probe = probe::probe(&mut f, problems).map(|probe| ProbeRules { require, if_match, ..probe });
     let (input, output) = (schema(&mut f, "input", problems), schema(&mut f, "output", problems));
     let account = f.opt_text("account", problems).map(str::to_owned);
     undo(&mut f, problems);
@@ -191,26 +191,6 @@ fn kind(one: &mut Fields<'_>, problems: &mut Problems) -> Option<bool> {
             wrong(one, "SM4209", "when", "this does not say whether the refusal is final", hint, problems)
         }
     }
-}
-
-fn probe(f: &mut Fields<'_>, problems: &mut Problems) -> Option<ProbeRules> {
-    let mut probe = f.map("probe", problems)?;
-    let http = http::read(&mut probe, &QUESTION, problems);
-    if let Some(spec) =
-        http.as_ref().filter(|spec| !matches!(spec.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "POST"))
-    {
-        let message = format!("a probe changes nothing, and {} does", spec.method);
-        wrong::<()>(&mut probe, "SM4205", "http", &message, "use GET, or POST for a search", problems);
-    }
-    let rules = ["applied", "absent", "pending", "many", "result"].map(|key| rule(&mut probe, key, problems));
-    let [applied, absent, pending, many, result] = rules;
-    if !probe.has("applied") {
-        let hint = "add `applied:`, an expression over status, headers and body";
-        wrong::<()>(&mut probe, "SM4209", "applied", "the probe cannot find anything", hint, problems);
-    }
-    terms::probe_keys(&mut probe);
-    probe.finish(problems);
-    Some(ProbeRules { http: http?, applied, absent, pending, many, result, require: None, if_match: None })
 }
 
 fn schema(f: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<Schema> {

@@ -3,6 +3,7 @@
 use crate::contract_support::{contract, read, tell};
 use semel_kernel::{
     hash::Hash,
+    outcome::Finding,
     terms::{CostTerms, Effect, Guarantee, Offline, OnUnknown, Scope},
 };
 use semel_plan::{
@@ -374,4 +375,35 @@ fn a_limit_of_cost_says_what_an_attempt_costs() {
     let both = contract(&with("{ max: 5, attempt: 2, answer: body.cost }"));
     assert_eq!(both.terms.cost, Some(CostTerms { max: 5, attempt: 2 }));
     assert_eq!(Contract::from_document(&both.document).unwrap().terms, both.terms);
+}
+
+#[test]
+fn a_confirming_probe_is_read_with_its_places() {
+    let with = |confirm: &str| {
+        format!(
+            "tool: pay\neffect: keyed\nkey_window: 24h\nsend_key_as: {{ header: k }}\n{HTTP}{PROBE}  confirm:\n{confirm}"
+        )
+    };
+    let get =
+        "    http: { method: GET, url: https://ledger.example/v1 }\n    applied: body.id == args.order\n";
+    assert_eq!(
+        errors(&with("    on: never\n    applied: statu == 200\n    settle: 1s\n")),
+        [
+            "SM4203 11:9 probe.confirm.on",
+            "SM4011 11:5 probe.confirm",
+            "SM4202 12:14 probe.confirm.applied",
+            "SM4209 11:5 probe.confirm.absent",
+            "SM4010 13:5 probe.confirm.settle",
+        ]
+    );
+    assert_eq!(errors(&with(get)), ["SM4209 11:5 probe.confirm.absent"]);
+    let delete = get.replace("GET", "DELETE");
+    assert_eq!(errors(&with(&format!("{delete}    on: applied\n"))), ["SM4205 11:11 probe.confirm.http"]);
+    let read = contract(&with(&format!("{get}    absent: status == 404\n")));
+    assert!(!read.is_confirmed(&Finding::Pending) && read.is_confirmed(&Finding::Absent));
+    assert_eq!(read.secrets(), Vec::<String>::new());
+    // The same question to the same source confirms nothing.
+    let same = "    http: { method: GET, url: https://pay.example/v1 }\n    applied: body.id == args.order\n    absent: status == 404\n";
+    assert!(warnings(&with(same)).contains(&"SM4318"));
+    assert!(!warnings(&with(&format!("{get}    absent: status == 404\n"))).contains(&"SM4318"));
 }

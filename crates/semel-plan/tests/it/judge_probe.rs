@@ -206,3 +206,23 @@ fn the_version_comes_from_the_header_or_from_a_rule_and_stands_in_the_request() 
         }
     }
 }
+
+#[test]
+fn a_second_source_is_asked_and_judged_by_its_own_rules() {
+    let rules = format!(
+        "{RULES}  confirm:\n    http: {{ method: GET, url: \"https://ledger.example/v1/${{{{ key }}}}\" }}\n    applied: status == 200\n    absent: status == 404\n    on: both\n"
+    );
+    let contract = probed(&rules);
+    let args = json(r#"{"order":"o1"}"#);
+    let request = contract.confirming_question(&seen(&args)).unwrap();
+    assert_eq!(request.url.shown(), "https://ledger.example/v1/{key}");
+    for (report, expected) in [
+        (answer(200, "{}"), "applied {}"),
+        (answer(404, "{}"), "absent"),
+        (answer(503, "{}"), "unclear [no rule of the probe holds (HTTP 503)]"),
+        (lost(UnknownCause::Timeout), "unclear [no answer came within the time-out: reset]"),
+    ] {
+        assert_eq!(short(&contract.confirming_finding(&report, &seen(&args)).0), expected);
+    }
+    assert_eq!(probed(RULES).confirming_question(&seen(&args)).unwrap_err().code, "SM4406");
+}
