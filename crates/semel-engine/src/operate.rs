@@ -1,9 +1,10 @@
 //! What operators do: each is a turn on the common path, compare-and-swap and all.
 
-use crate::names::Names;
 use crate::{
     command::{Command, Refused, Reply},
     engine::{Engine, Inner, Progress},
+    machine::Asking,
+    names::{Heard, Names},
     submit::{Request, Submitted, refused},
 };
 use semel_kernel::{

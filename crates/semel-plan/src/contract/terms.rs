@@ -133,8 +133,8 @@ fn cost(limits: &mut Fields<'_>, problems: &mut Problems) -> Option<CostTerms> {
     cost.required("max", problems);
     let max = cost.count("max", 1, problems).map(i64::from);
     let attempt = cost.count("attempt", 1, problems).map(i64::from);
-    let counts = attempt.is_some() || cost.has("answer");
-    if !counts {
+    let by_answer = cost.has("answer");
+    if attempt.is_none() && !by_answer {
         let hint = "add `attempt:`, what each costs, or `answer:`, a rule over the answer";
         wrong::<()>(&mut cost, "SM4209", "max", "nothing says what an attempt costs", hint, problems);
     }

@@ -366,11 +366,11 @@ fn retry_on_what_nothing_declares_effect_free_is_warned_of() {
 #[test]
 fn a_limit_of_cost_says_what_an_attempt_costs() {
     let with = |cost: &str| format!("tool: pay\n{HTTP}limits: {{ cost: {cost} }}\n");
-    assert_eq!(errors(&with("{ max: 5 }")), ["SM4209 3:23 limits.cost.max"]);
-    assert_eq!(errors(&with("{ max: 5, attempt: 6 }")), ["SM4203 3:35 limits.cost.attempt"]);
+    assert_eq!(errors(&with("{ max: 5 }")), ["SM4209 3:24 limits.cost.max"]);
+    assert_eq!(errors(&with("{ max: 5, attempt: 6 }")), ["SM4203 3:36 limits.cost.attempt"]);
     assert_eq!(errors(&with("{ attempt: 6 }")), ["SM4011 3:17 limits.cost"]);
-    assert_eq!(errors(&with("{ max: 5, answer: bod.cost }")), ["SM4202 3:34 limits.cost.answer"]);
-    assert_eq!(errors(&with("{ max: 5, attempt: 1, most: 3 }")), ["SM4010 3:38 limits.cost.most"]);
+    assert_eq!(errors(&with("{ max: 5, answer: bod.cost }")), ["SM4202 3:35 limits.cost.answer"]);
+    assert_eq!(errors(&with("{ max: 5, attempt: 1, most: 3 }")), ["SM4010 3:39 limits.cost.most"]);
     assert_eq!(errors(&with("7")), ["SM4009 3:17 limits.cost"]);
     let both = contract(&with("{ max: 5, attempt: 2, answer: body.cost }"));
     assert_eq!(both.terms.cost, Some(CostTerms { max: 5, attempt: 2 }));
@@ -389,10 +389,10 @@ fn a_confirming_probe_is_read_with_its_places() {
     assert_eq!(
         errors(&with("    on: never\n    applied: statu == 200\n    settle: 1s\n")),
         [
-            "SM4203 11:9 probe.confirm.on",
             "SM4011 11:5 probe.confirm",
-            "SM4202 12:14 probe.confirm.applied",
             "SM4209 11:5 probe.confirm.absent",
+            "SM4203 11:9 probe.confirm.on",
+            "SM4202 12:14 probe.confirm.applied",
             "SM4010 13:5 probe.confirm.settle",
         ]
     );
