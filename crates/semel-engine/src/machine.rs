@@ -7,6 +7,7 @@
 //! Invariant: facts (answers, look-ups, outcomes of others) survive a lost race: they are taken again after a reload,
 //! and filed as evidence when this owner was fenced.
 
+mod account;
 mod facts;
 mod io;
 mod turn;
@@ -16,7 +17,7 @@ pub use io::{Asking, Body, Completion, Io};
 use crate::names::First;
 use semel_kernel::{
     hash::Hash,
-    id::{OperationId, SessionId, StepName, TurnId},
+    id::{OperationId, SessionId, StepName, ToolName, TurnId},
     input::{Ctx, Input},
     json::Json,
     outcome::{Outcome, Stored},
@@ -66,10 +67,14 @@ enum State {
     Stopped,
 }
 
+/// Labels of the accounts of tools that name one, as they were read when the task was taken up; or why one cannot be.
+pub type Accounts = BTreeMap<ToolName, Result<String, String>>;
+
 /// The machine of one task.
 pub struct Machine {
     state: State,
     plan: Arc<PlanDoc>,
+    accounts: Accounts,
     generation: Generation,
     facts: VecDeque<Input>,
     unheard: Vec<Completion>,
@@ -92,18 +97,24 @@ pub struct Machine {
 impl Machine {
     /// A machine for a task that was claimed under a new generation.
     #[must_use]
-    pub fn claimed(task: Task, plan: Arc<PlanDoc>, session: SessionId, generation: Generation) -> Self {
-        let mut machine = Self::idle(plan, generation);
+    pub fn claimed(
+        task: Task,
+        (plan, accounts): (Arc<PlanDoc>, Accounts),
+        session: SessionId,
+        generation: Generation,
+    ) -> Self {
+        let mut machine = Self::idle(plan, accounts, generation);
         machine.facts.push_back(Input::Claimed { session, generation });
         machine.adopt_outputs(&task);
         machine.state = State::Ready(Box::new(task));
         machine
     }
 
-    fn idle(plan: Arc<PlanDoc>, generation: Generation) -> Self {
+    fn idle(plan: Arc<PlanDoc>, accounts: Accounts, generation: Generation) -> Self {
         Self {
             state: State::Stopped,
             plan,
+            accounts,
             generation,
             facts: VecDeque::new(),
             unheard: Vec::new(),

@@ -156,6 +156,11 @@ impl Inner {
                 Json::parse(&text).unwrap_or(Json::Null)
             }
         };
+        if let Some(account) = self.accounts(&plan).remove(&operation.planned.tool) {
+            let account =
+                account.map_err(|why| Refused::new("SM4407", why, "make the account's label readable"))?;
+            self.amend(task, Input::AccountSeen { op: op.clone(), account }).await?;
+        }
         let names = Names::of(&found, operation, args);
         let question = names
             .question(contract, Asking::Probe)

@@ -93,6 +93,7 @@ impl Draft {
             Input::Prechecked { op, finding, look, shown } => {
                 self.prechecked(&op, finding, look, shown, ctx)?;
             }
+            Input::AccountSeen { op, account } => self.account_seen(&op, account, ctx)?,
             Input::Begin { op, request, lease_left_ms, next_key } => {
                 self.begin(&op, request, lease_left_ms, next_key, ctx)?;
             }

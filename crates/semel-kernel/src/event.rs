@@ -212,6 +212,14 @@ pub enum Event {
         /// The raw answer, redacted and cut.
         shown: Json,
     },
+    /// The account under which the next request, or look-up, leaves: the first one pins it, another one means that the
+    /// target no longer knows our key.
+    AccountSeen {
+        /// The operation.
+        op: OperationId,
+        /// The label of the credential's account.
+        account: String,
+    },
     /// An attempt may leave. Durable before its first byte.
     StepStarted {
         /// The step.

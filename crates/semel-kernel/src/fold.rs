@@ -60,6 +60,7 @@ pub fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Corrupt> {
         | Event::TimerSet { .. }
         | Event::TimerFired { .. } => step::fold(task, event, at),
         Event::PrecheckAnswered { .. }
+        | Event::AccountSeen { .. }
         | Event::StepStarted { .. }
         | Event::AttemptAnswered { .. }
         | Event::AttemptUnknown { .. }

@@ -124,6 +124,13 @@ pub enum Input {
         /// The raw answer, redacted and cut.
         shown: Json,
     },
+    /// The next request, or look-up, would leave under this account.
+    AccountSeen {
+        /// The operation.
+        op: OperationId,
+        /// The label of the credential's account.
+        account: String,
+    },
     /// The next attempt is to be recorded.
     Begin {
         /// The operation.

@@ -14,7 +14,8 @@
 //! | applied | commit | commit | commit | commit | commit | commit |
 //! | contradiction | review | review | review | review | review | review |
 //!
-//! A further attempt that would cost more than `limits.cost` is a review, whatever the column.
+//! Under another account than that of the first request every column but *none* is that of *keyed, window over*, and an
+//! *absent* proves nothing. A further attempt that would cost more than `limits.cost` is a review, whatever the column.
 //!
 //! ¹ once the earlier attempt is dead, unless the target's deduplication is graded atomic ² up to `retry.max`; where the
 //! contract has `require`, the target's state is looked at anew ³ begin at once where there is no probe
@@ -173,6 +174,9 @@ impl View<'_> {
 
     /// Nothing is known. What the target offers decides (DESIGN section 6).
     fn reconcile(&self) -> Act {
+        if let Some(act) = self.elsewhere() {
+            return act;
+        }
         match self.terms.effect {
             Effect::None => self.again(Why::Harmless),
             // Setting it twice is harmless, setting it over what somebody else has set since is not.
@@ -182,6 +186,13 @@ impl View<'_> {
             Effect::Queryable => self.probe(),
             Effect::Blind => self.reconcile_blind(),
         }
+    }
+
+    /// A changed account counts as *key window over*, whatever the effect: it is looked up, and never sent again.
+    fn elsewhere(&self) -> Option<Act> {
+        let moved = self.op.has_moved() && self.terms.effect != Effect::None;
+        let review = Act::Review { cause: ReviewCause::AccountChanged };
+        moved.then(|| if self.terms.probe.is_some() { self.probe() } else { review })
     }
 
     fn reconcile_keyed(&self) -> Act {
@@ -206,6 +217,9 @@ impl View<'_> {
 
     /// The target works on it: ask, or repeat the key, or wait for a receipt; never for ever.
     fn poll(&self) -> Act {
+        if let Some(act) = self.elsewhere() {
+            return act;
+        }
         if self.terms.probe.is_some() {
             return self.probe();
         }
@@ -240,6 +254,15 @@ impl View<'_> {
         }
         if let Some(pause) = self.pace() {
             return pause;
+        }
+        if self.op.has_moved() && self.terms.effect != Effect::None {
+            let (first, now) = (self.op.account.as_deref(), self.op.account_now.as_deref());
+            let (first, now) = (first.unwrap_or_default(), now.unwrap_or_default());
+            let cause = format!(
+                "not applied ({}), and its account has changed from {first} to {now}",
+                self.last_note()
+            );
+            return Act::Fail { code: "SM3009", cause, refusal: None };
         }
         let over = self.op.resend_until(self.terms, self.now).is_some_and(|until| self.now.at > until);
         if self.terms.effect == Effect::Keyed && over {

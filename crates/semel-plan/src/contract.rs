@@ -41,7 +41,7 @@ pub struct Contract {
     pub terms: Terms,
     /// The document, self-contained; its canonical text is what the hash pins.
     pub document: Json,
-    /// Label of the credential's account, if it names one.
+    /// Label of the credential's account, if it names one, or where it is read: `env:NAME`, `file:PATH`.
     pub account: Option<String>,
     pub(crate) fields: FieldRules,
     pub(crate) key_format: KeyFormat,
@@ -188,6 +188,12 @@ impl Contract {
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         self.secret_references()
+    }
+
+    /// Where the label of the account is read when a worker takes up a task; `None` when it is written in the contract.
+    #[must_use]
+    pub fn account_reference(&self) -> Option<&str> {
+        self.account.as_deref().filter(|a| a.starts_with("env:") || a.starts_with("file:"))
     }
 
     /// Warns of what the contract may not mean. Each warning says what will happen to the effect if it stays so, and

@@ -3,7 +3,7 @@
 //! So the commit of step *n* carries the STARTED of step *n + 1*: one durable write per effect step.
 
 use super::{
-    Asking, Io, Machine, Moment, State,
+    Accounts, Asking, Io, Machine, Moment, State, account,
     facts::{shrink, shrink_stored},
 };
 use crate::names::Names;
@@ -30,8 +30,8 @@ use semel_ports::{Artifact, Authority, Creation, Due, Turn};
 use std::sync::Arc;
 
 /// A turn in the making: the draft, what goes with it, and what is asked besides.
-struct Making {
-    draft: Draft,
+pub(super) struct Making {
+    pub(super) draft: Draft,
     taken: Vec<Input>,
     artifacts: Vec<Artifact>,
     io: Vec<Io>,
@@ -44,13 +44,13 @@ impl Machine {
     /// [`Reject`] when the plan breaks its invariant.
     pub fn create(
         mut submission: Submission,
-        plan: Arc<PlanDoc>,
+        (plan, accounts): (Arc<PlanDoc>, Accounts),
         session: SessionId,
         digest: hash::Hash,
         moment: &Moment,
     ) -> Result<(Self, Vec<Io>), Reject> {
         let generation = Generation { epoch: submission.epoch, counter: 1 };
-        let mut machine = Self::idle(plan, generation);
+        let mut machine = Self::idle(plan, accounts, generation);
         let mut artifacts = Vec::new();
         if let Stored::Inline(inputs) = &submission.inputs {
             machine.inputs = inputs.clone();
@@ -98,7 +98,13 @@ impl Machine {
     }
 
     /// Takes one input into the draft. A refusal is an answer: the fact is known to be void, so it is only logged.
-    fn take(&mut self, making: &mut Making, input: &mut Input, moment: &Moment, keep: Option<Input>) -> bool {
+    pub(super) fn take(
+        &mut self,
+        making: &mut Making,
+        input: &mut Input,
+        moment: &Moment,
+        keep: Option<Input>,
+    ) -> bool {
         self.bodies.extend(shrink(input, &mut making.artifacts));
         let before = making.draft.events().len();
         match making.draft.take(input.clone(), moment.ctx()) {
@@ -200,20 +206,13 @@ impl Machine {
         if moment.lease_left_ms == 0 {
             return;
         }
+        if !self.see_account(making, op, moment) || !account::still_begins(making.draft.task(), op, moment) {
+            return;
+        }
         let Some(args) = self.arguments(making, op) else { return };
         let request = match self.frozen(making.draft.task(), op, &args) {
             Some(Ok(request)) => request,
-            Some(Err(refusal)) => {
-                let Refusal { code, cause, fields } = refusal;
-                let op = op.clone();
-                self.take(
-                    making,
-                    &mut Input::CannotWrite { op, code: code.into(), cause, fields },
-                    moment,
-                    None,
-                );
-                return;
-            }
+            Some(Err(refusal)) => return self.cannot_write(making, op, refusal, moment),
             None => return,
         };
         let next_key = self.next_key(making.draft.task(), op);
@@ -270,6 +269,9 @@ impl Machine {
         if under_way(asking) || asking == Asking::Probe && under_way(Asking::Confirm) {
             return;
         }
+        if asking != Asking::Precheck && !self.asks_under(making, &op, asking, moment) {
+            return;
+        }
         let Some(args) = self.arguments(making, &op) else { return };
         let task = making.draft.task();
         let Some(found) = task.operations.get(&op) else { return };
@@ -284,7 +286,7 @@ impl Machine {
     }
 
     /// A question that cannot even be written down is an unclear finding, never an absent one.
-    fn cannot_ask(
+    pub(super) fn cannot_ask(
         &mut self,
         making: &mut Making,
         op: OperationId,

@@ -408,3 +408,24 @@ async fn attempts_that_cost_too_much_are_a_review() {
     assert_eq!(task.reviews[0].cause, ReviewCause::Budget { which: "cost".into() });
     assert_eq!((op(&task).made(), op(&task).attempts[0].cost, world.effects().await), (3, 1, 0));
 }
+
+/// The label lies in a file, and is another one when the task is taken up again: the key would be new to that account,
+/// so the second request would be a second charge.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_account_ends_the_keys_window() {
+    for (label, made, asked) in [("main", 2, None), ("other", 1, Some(ReviewCause::AccountChanged))] {
+        let world = World::sink(SinkKind::Payments).await;
+        let file = world.dir.path().join("account");
+        std::fs::write(&file, "main").unwrap();
+        world.faults(r#"[{"fault":"reset_after","times":1}]"#).await;
+        let account = format!("    account: \"file:{}\"", file.display());
+        let plan = keyed("/charges", &account).replace("wait: 50ms", "wait: 1500ms, jitter: none");
+        let waits: fn(&Task) -> bool = |task| task.operations.values().any(|op| op.not_before.is_some());
+        let task = world.run(&plan, waits).await;
+        assert_eq!((op(&task).made(), op(&task).account.as_deref()), (1, Some("main")));
+        std::fs::write(&file, label).unwrap();
+        let task = world.run(&plan, NEVER).await;
+        assert_eq!(task.reviews.first().map(|r| r.cause.clone()), asked, "{label}");
+        assert_eq!((op(&task).made(), world.effects().await), (made, 1), "{label}");
+    }
+}

@@ -50,7 +50,7 @@ impl Draft {
     }
 }
 
-/// Asked after the settled moment, with nothing of ours in flight.
+/// Asked after the settled moment, under the account of the first request, with nothing of ours in flight.
 fn is_proof(op: &Operation, terms: &Terms, asked_at: Millis, ctx: Ctx) -> bool {
-    op.judge() != Judgement::InFlight && asked_at >= op.settled_at(terms, ctx.now)
+    op.judge() != Judgement::InFlight && !op.has_moved() && asked_at >= op.settled_at(terms, ctx.now)
 }

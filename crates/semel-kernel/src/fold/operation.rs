@@ -69,6 +69,14 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             }
             op
         }
+        Event::AccountSeen { op, account } => {
+            let found = operation_mut(task, op)?;
+            if found.made() == 0 {
+                found.account = Some(account.clone());
+            }
+            found.account_now = Some(account.clone());
+            op
+        }
         Event::CostCounted { op, attempt, cost } => {
             let mut attempts = operation_mut(task, op)?.attempts.iter_mut();
             if let Some(counted) = attempts.find(|a| a.n == *attempt) {

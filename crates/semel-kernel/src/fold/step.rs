@@ -121,6 +121,8 @@ fn planned(
         note: String::new(),
         asked_to_wait_ms: None,
         key_epoch: planned.key_epoch,
+        account: None,
+        account_now: None,
     };
     if let Some(restored) = restored {
         super::task::shadow(&mut op, restored);

@@ -4,9 +4,10 @@ use semel_kernel::event::Why;
 use semel_kernel::input::Input;
 use semel_kernel::operation::Judgement;
 use semel_kernel::outcome::{Finding, RefusalKind};
+use semel_kernel::recover::Act;
 use semel_kernel::review::{Decision, ReviewCause};
 use semel_kernel::step::StepState;
-use semel_kernel::terms::{CostTerms, Effect, Terms};
+use semel_kernel::terms::{CostTerms, Effect, OnUnknown, Terms};
 
 use crate::story::{
     CLOCK, DEAD, SETTLED, Story, applied, found, lost, many, probed, refused, stale, terms, unclear,
@@ -185,4 +186,71 @@ fn what_is_not_confirmed_is_asked_again() {
     story.tick_at(SETTLED);
     both(&mut story, found(), many());
     story.expect_judged("a", Judgement::Contradiction);
+}
+
+// --- account ---------------------------------------------------------------------------------------------------
+
+fn account(story: &mut Story, label: &str) {
+    let op = story.op_id("a");
+    story.give(Input::AccountSeen { op, account: label.into() });
+}
+
+/// The first attempt is lost under `main`; then the credential is that of `other`.
+fn moved(terms: Terms) -> Story {
+    let mut story = Story::one(terms);
+    account(&mut story, "main");
+    story.begin("a").at(100).answer("a", 1, lost());
+    account(&mut story, "other");
+    story
+}
+
+#[test]
+fn under_another_account_nothing_is_sent_again_and_a_person_is_asked() {
+    for effect in [Effect::Keyed, Effect::Natural, Effect::Blind] {
+        let terms = Terms { on_unknown: OnUnknown::AcceptDuplicate, ..terms(effect) };
+        let mut story = moved(terms);
+        story.expect_review(&ReviewCause::AccountChanged).tick_at(10 * DEAD);
+        story.expect_state("a", StepState::Unknown);
+        assert_eq!(story.started("a"), 1);
+    }
+}
+
+/// The target does not show another account's effects, so *absent* proves nothing; what is found is found.
+#[test]
+fn under_another_account_absent_is_no_proof_and_found_is() {
+    for effect in [Effect::Keyed, Effect::Queryable] {
+        let mut story = moved(probed(effect));
+        story.tick_at(SETTLED).expect_act("a", &Act::Probe).probe("a", Finding::Absent);
+        story.expect_judged("a", Judgement::Unknown);
+        story.at(SETTLED + 10_000).probe("a", found());
+        assert_eq!((story.step("a").state, story.started("a")), (StepState::Committed, 1));
+        // Back under the first account, *absent* counts again.
+        let mut story = moved(probed(effect));
+        story.tick_at(SETTLED);
+        account(&mut story, "main");
+        story.probe("a", Finding::Absent).expect_judged("a", Judgement::NotApplied { retryable: true });
+        story.tick_at(SETTLED + 60_000).expect_begin("a", Why::Retry);
+    }
+}
+
+#[test]
+fn what_is_proven_not_applied_is_not_tried_again_under_another_account() {
+    let mut story = Story::one(terms(Effect::Keyed));
+    account(&mut story, "main");
+    story.begin("a").answer("a", 1, refused(true));
+    account(&mut story, "other");
+    story.tick_at(1_000).expect_failed("a", "SM3009");
+    assert!(story.step("a").cause.ends_with("its account has changed from main to other"));
+}
+
+/// Until something has left, no account is pinned; and a call without effect belongs to none.
+#[test]
+fn an_account_is_pinned_by_the_first_request_that_changes_something() {
+    let mut story = Story::one(terms(Effect::Keyed));
+    account(&mut story, "main");
+    account(&mut story, "other");
+    story.expect_begin("a", Why::First).begin("a");
+    assert!(!story.op("a").has_moved());
+    let mut story = moved(terms(Effect::None));
+    story.tick_at(1_100).expect_begin("a", Why::Harmless);
 }

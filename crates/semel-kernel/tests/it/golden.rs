@@ -73,7 +73,7 @@ fn every_variant_has_a_stored_form() {
     }
 }
 
-const VARIANTS: [&str; 33] = [
+const VARIANTS: [&str; 34] = [
     "TaskCreated",
     "LeaseAcquired",
     "RecoveryStarted",
@@ -107,6 +107,7 @@ const VARIANTS: [&str; 33] = [
     "TaskFailed",
     "TaskCancelled",
     "CostCounted",
+    "AccountSeen",
 ];
 
 /// Written out, so that a new variant does not compile before it has a name here, and does not pass before a sample.
@@ -145,6 +146,7 @@ fn variant(event: &Event) -> &'static str {
         Event::TaskFailed { .. } => 30,
         Event::TaskCancelled { .. } => 31,
         Event::CostCounted { .. } => 32,
+        Event::AccountSeen { .. } => 33,
     };
     VARIANTS[at]
 }
@@ -340,6 +342,7 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
             "AttemptPending",
             Event::AttemptPending { op: op(), attempt: 1, outcome: pending(), shown: shown() },
         ),
+        ("AccountSeen", Event::AccountSeen { op: op(), account: "main".into() }),
         ("CostCounted", Event::CostCounted { op: op(), attempt: 1, cost: 7 }),
         ("SentLate", Event::SentLate { op: op(), attempt: 1, late_ms: 40 }),
     ]
@@ -458,6 +461,7 @@ fn review_samples() -> Vec<(&'static str, Event)> {
     vec![
         ("ReviewOpened", opened(ReviewCause::Blind, Some("a"))),
         ("ReviewOpened-key-window", opened(ReviewCause::KeyWindowOver, Some("a"))),
+        ("ReviewOpened-account", opened(ReviewCause::AccountChanged, Some("a"))),
         ("ReviewOpened-probes", opened(ReviewCause::ProbesExhausted, Some("a"))),
         ("ReviewOpened-attempts", opened(ReviewCause::AttemptsExhausted, Some("a"))),
         ("ReviewOpened-contradiction", opened(ReviewCause::Contradiction, Some("a"))),

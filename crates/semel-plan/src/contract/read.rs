@@ -36,7 +36,7 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
     let if_match = require::if_match(&mut f, http.as_ref(), problems);
     let probe = probe::probe(&mut f, problems).map(|probe| ProbeRules { require, if_match, ..probe });
     let (input, output) = (schema(&mut f, "input", problems), schema(&mut f, "output", problems));
-    let account = f.opt_text("account", problems).map(str::to_owned);
+    let account = account(&mut f, problems);
     undo(&mut f, problems);
     require::check(&mut f, problems);
     f.finish(problems);
@@ -65,6 +65,17 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
         output,
         source,
     })
+}
+
+/// A label, or a reference to one; an empty one would be the same as every other.
+fn account(f: &mut Fields<'_>, problems: &mut Problems) -> Option<String> {
+    let said = f.opt_text("account", problems)?;
+    let label = said.strip_prefix("env:").or_else(|| said.strip_prefix("file:")).unwrap_or(said);
+    if label.trim().is_empty() {
+        let hint = "write a label, or where it is read: `env:NAME`, `file:PATH`";
+        return wrong(f, "SM4203", "account", "`account` names nothing", hint, problems);
+    }
+    Some(said.to_owned())
 }
 
 fn source(node: &Node, file: &str) -> Source {

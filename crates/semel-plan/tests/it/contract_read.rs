@@ -407,3 +407,12 @@ fn a_confirming_probe_is_read_with_its_places() {
     assert!(warnings(&with(same)).contains(&"SM4318"));
     assert!(!warnings(&with(&format!("{get}    absent: status == 404\n"))).contains(&"SM4318"));
 }
+
+#[test]
+fn an_account_is_a_label_or_a_reference_to_one() {
+    let with = |account: &str| format!("tool: pay\n{HTTP}account: {account}\n");
+    assert_eq!(errors(&with("\"env:\"")), ["SM4203 3:11 account"]);
+    assert_eq!(errors(&with("\" \"")), ["SM4203 3:11 account"]);
+    assert_eq!(contract(&with("main")).account_reference(), None);
+    assert_eq!(contract(&with("env:PAY_ACCOUNT")).account_reference(), Some("env:PAY_ACCOUNT"));
+}

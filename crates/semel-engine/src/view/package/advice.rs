@@ -52,6 +52,7 @@ pub(super) fn of(task: &Task, review: &Review, now: Now) -> Advice {
         ReviewCause::Compensate => subject.compensate(),
         ReviewCause::Blind
         | ReviewCause::KeyWindowOver
+        | ReviewCause::AccountChanged
         | ReviewCause::AttemptsExhausted
         | ReviewCause::CancelledWhileUnknown
         | ReviewCause::NoProgress { .. }
@@ -82,6 +83,7 @@ fn about_task(task: &Task, review: &Review) -> Advice {
         }
         ReviewCause::Blind
         | ReviewCause::KeyWindowOver
+        | ReviewCause::AccountChanged
         | ReviewCause::ProbesExhausted
         | ReviewCause::AttemptsExhausted
         | ReviewCause::Contradiction

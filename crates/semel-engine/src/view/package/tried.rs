@@ -59,6 +59,7 @@ fn one(recorded: &Recorded) -> Option<Tried> {
         | Event::StepSkipped { .. }
         | Event::StepStarted { .. }
         | Event::SentLate { .. }
+        | Event::AccountSeen { .. }
         | Event::CostCounted { .. }
         | Event::ArtifactCreated { .. }
         | Event::StepCommitted { .. }
