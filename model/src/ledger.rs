@@ -28,7 +28,7 @@ use semel_kernel::{
     json::Json,
     oblige::{Obligation, obligations},
     operation::Operation,
-    outcome::{Source, Stored},
+    outcome::{Look, Source, Stored},
     plan::{Budget, Plan, PlanStep, StepKind},
     review::Decision,
     task::Task,
@@ -281,10 +281,10 @@ impl Ledger {
             Fact::Look { ask, asked_at, saw } => {
                 let (op, finding, shown) = (self.op.clone(), finding(saw), Json::Null);
                 let input = match ask {
-                    Ask::Before => Input::Prechecked { op, finding, holds: true, answered: true, shown },
+                    Ask::Before => Input::Prechecked { op, finding, look: Look::answered(true), shown },
                     Ask::Probe => {
                         let asked_at = self.asked_at(task, asked_at, now);
-                        Input::Probed { op, asked_at, finding, shown }
+                        Input::Probed { op, asked_at, finding, confirm: None, shown }
                     }
                 };
                 self.take(task, input, now);
@@ -313,7 +313,7 @@ impl Ledger {
             outcome(said)
         };
         let (op, attempt, late_ms) = (self.op.clone(), u32::from(attempt), ms(late));
-        self.take(task, Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms }, now);
+        self.take(task, Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms, cost: 0 }, now);
     }
 
     /// A refusal of one attempt is taken for a refusal of all: only without that rule.

@@ -144,7 +144,7 @@ pub const NATURAL: Scenario = Scenario {
 pub const ALL: [Scenario; 6] = [QUERYABLE, KEYED, CHECK_THEN_WRITE, KEYED_PROBED, BLIND, NATURAL];
 
 /// Assumptions that do not hold, with all rules on: what each is worth.
-pub const BEYOND: [(&str, Scenario); 6] = [
+pub const BEYOND: [(&str, Scenario); 5] = [
     (
         "a process is stopped between the last check and the write for longer than the time-out",
         Scenario { slip: 2, ..QUERYABLE },
@@ -155,10 +155,6 @@ pub const BEYOND: [(&str, Scenario); 6] = [
         "a target that looks its key up before it writes, and a request that lives longer than the time-out, though \
          within `settle`",
         Scenario { atomic: false, slip: 0, life: 2, settle: 3, window: 9, ..KEYED_PROBED },
-    ),
-    (
-        "a stopped owner files an old look-up at a natural target, and its successor acts on it",
-        Scenario { luck: Luck { pauses: 1, ..NATURAL.luck }, ..NATURAL },
     ),
     (
         "a colleague changes a natural state between our look and our repeat",

@@ -21,7 +21,7 @@ use crate::{
 use semel_kernel::{outcome::UnknownCause, time::Millis};
 use semel_ports::{
     connector::{Answer, Connector, Question, Recall, Report, Transport, Witnessed},
-    outside::Secrets,
+    outside::{NoSecret, Secrets},
     receipt::CallPermit,
     request::{Fills, HttpRequest},
 };
@@ -168,6 +168,10 @@ impl Connector for HttpConnector {
         Self: 'async_trait,
     {
         Box::pin(self.call(self.question_order(question)))
+    }
+
+    fn account(&self, reference: &str) -> Result<String, NoSecret> {
+        self.secrets.resolve(reference).map(|label| label.expose().to_owned())
     }
 }
 

@@ -41,7 +41,8 @@ async fn work(
             return give_to_person(inner, &claim, task, ReviewCause::VersionMissing { what }).await;
         }
     };
-    let mut machine = Machine::claimed(task, plan, inner.session(), claim.generation);
+    let accounts = inner.accounts(&plan);
+    let mut machine = Machine::claimed(task, (plan, accounts), inner.session(), claim.generation);
     let io = machine.on(&inner.moment()?, Completion::Tick);
     pump(inner, &claim.task, machine, io, nudges, None).await
 }

@@ -8,14 +8,15 @@ use crate::{
     drive,
     hands::{Hand, Hands, Nudge},
     ids,
-    machine::Moment,
+    machine::{Accounts, Moment},
 };
 use semel_kernel::{
     event::Event,
-    id::{SessionId, TaskId, TurnId},
+    id::{SessionId, TaskId, ToolName, TurnId},
     task::Phase,
     time::Millis,
 };
+use semel_plan::{contract::Contract, plan::PlanDoc};
 use semel_ports::{Claim, Connector, Entropy, Store, StoreError, connector::Recall};
 use std::{
     collections::{HashMap, HashSet},
@@ -314,6 +315,18 @@ impl Inner {
     }
 
     /// Store time, chance, and what is left of the lease.
+    /// The labels of the accounts that a plan's tools name. A reference is read anew for each take-up of a task.
+    pub(crate) fn accounts(&self, plan: &PlanDoc) -> Accounts {
+        let label = |tool: &ToolName, contract: &Contract| {
+            let label = match contract.account_reference() {
+                Some(reference) => self.connector.account(reference).map_err(|e| e.to_string()),
+                None => Ok(contract.account.clone()?),
+            };
+            Some((tool.clone(), label))
+        };
+        plan.contracts.iter().filter_map(|(tool, contract)| label(tool, contract)).collect()
+    }
+
     pub(crate) fn moment(&self) -> Result<Moment, StoreError> {
         let now = self.store.now();
         let bits = self.entropy.bits();

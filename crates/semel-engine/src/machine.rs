@@ -7,6 +7,7 @@
 //! Invariant: facts (answers, look-ups, outcomes of others) survive a lost race: they are taken again after a reload,
 //! and filed as evidence when this owner was fenced.
 
+mod account;
 mod facts;
 mod io;
 mod person;
@@ -15,9 +16,10 @@ mod turn;
 pub use io::{Asking, Body, Completion, Io};
 pub use person::to_person;
 
+use crate::names::First;
 use semel_kernel::{
     hash::Hash,
-    id::{OperationId, SessionId, StepName, TurnId},
+    id::{OperationId, SessionId, StepName, ToolName, TurnId},
     input::{Ctx, Input},
     json::Json,
     outcome::{Outcome, Stored},
@@ -67,10 +69,14 @@ enum State {
     Stopped,
 }
 
+/// Labels of the accounts of tools that name one, as they were read when the task was taken up; or why one cannot be.
+pub type Accounts = BTreeMap<ToolName, Result<String, String>>;
+
 /// The machine of one task.
 pub struct Machine {
     state: State,
     plan: Arc<PlanDoc>,
+    accounts: Accounts,
     generation: Generation,
     facts: VecDeque<Input>,
     unheard: Vec<Completion>,
@@ -79,6 +85,8 @@ pub struct Machine {
     bodies: BTreeMap<Hash, Json>,
     sending: BTreeSet<(OperationId, u32)>,
     asking: BTreeSet<(OperationId, Asking)>,
+    /// What the first of two sources said, until the second is heard. Not kept: after a crash both are asked again.
+    confirming: BTreeMap<OperationId, First>,
     sharing: BTreeSet<StepName>,
     watching: BTreeSet<StepName>,
     watched: BTreeSet<StepName>,
@@ -91,18 +99,24 @@ pub struct Machine {
 impl Machine {
     /// A machine for a task that was claimed under a new generation.
     #[must_use]
-    pub fn claimed(task: Task, plan: Arc<PlanDoc>, session: SessionId, generation: Generation) -> Self {
-        let mut machine = Self::idle(plan, generation);
+    pub fn claimed(
+        task: Task,
+        (plan, accounts): (Arc<PlanDoc>, Accounts),
+        session: SessionId,
+        generation: Generation,
+    ) -> Self {
+        let mut machine = Self::idle(plan, accounts, generation);
         machine.facts.push_back(Input::Claimed { session, generation });
         machine.adopt_outputs(&task);
         machine.state = State::Ready(Box::new(task));
         machine
     }
 
-    fn idle(plan: Arc<PlanDoc>, generation: Generation) -> Self {
+    fn idle(plan: Arc<PlanDoc>, accounts: Accounts, generation: Generation) -> Self {
         Self {
             state: State::Stopped,
             plan,
+            accounts,
             generation,
             facts: VecDeque::new(),
             unheard: Vec::new(),
@@ -111,6 +125,7 @@ impl Machine {
             bodies: BTreeMap::new(),
             sending: BTreeSet::new(),
             asking: BTreeSet::new(),
+            confirming: BTreeMap::new(),
             sharing: BTreeSet::new(),
             watching: BTreeSet::new(),
             watched: BTreeSet::new(),
@@ -284,7 +299,14 @@ impl Machine {
     fn revoke(&mut self, permit: &CallPermit) {
         let (op, attempt) = (permit.op().clone(), permit.attempt());
         let outcome = Outcome::not_sent("the worker was stopped before it sent this");
-        self.facts.push_back(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0 });
+        self.facts.push_back(Input::Answered {
+            op,
+            attempt,
+            outcome,
+            shown: Json::Null,
+            late_ms: 0,
+            cost: 0,
+        });
     }
 
     fn loaded(&mut self, moment: &Moment, task: Task) -> Vec<Io> {

@@ -1,9 +1,10 @@
 //! What operators do: each is a turn on the common path, compare-and-swap and all.
 
-use crate::names::Names;
 use crate::{
     command::{Command, Refused, Reply},
     engine::{Engine, Inner, Progress},
+    machine::Asking,
+    names::{Heard, Names},
     submit::{Request, Submitted, refused},
 };
 use semel_kernel::{
@@ -155,12 +156,25 @@ impl Inner {
                 Json::parse(&text).unwrap_or(Json::Null)
             }
         };
+        if let Some(account) = self.accounts(&plan).remove(&operation.planned.tool) {
+            let account =
+                account.map_err(|why| Refused::new("SM4407", why, "make the account's label readable"))?;
+            self.amend(task, Input::AccountSeen { op: op.clone(), account }).await?;
+        }
         let names = Names::of(&found, operation, args);
         let question = names
-            .question(contract)
+            .question(contract, Asking::Probe)
             .map_err(|r| Refused::new(r.code, r.cause, "mend the contract's probe"))?;
         let asked_at = self.store.now().at;
         let report = self.connector.ask(question).await;
-        Ok(names.probed(contract, operation, asked_at, &report))
+        let first = match names.probed(contract, operation, asked_at, &report) {
+            Heard::Fact(fact) => return Ok(fact),
+            Heard::Half(first) => first,
+        };
+        let second = names
+            .question(contract, Asking::Confirm)
+            .map_err(|r| Refused::new(r.code, r.cause, "mend the contract's `probe.confirm`"))?;
+        let report = self.connector.ask(second).await;
+        Ok(names.confirmed(contract, operation, first, &report))
     }
 }

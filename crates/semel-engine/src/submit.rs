@@ -146,7 +146,8 @@ impl Inner {
         let (task, plan, digest) = (new.task.clone(), Arc::clone(&new.plan), new.digest);
         let moment = self.moment()?;
         let submission = self.submission(new);
-        let (machine, io) = Machine::create(submission, plan, self.session(), digest, &moment)?;
+        let accounts = self.accounts(&plan);
+        let (machine, io) = Machine::create(submission, (plan, accounts), self.session(), digest, &moment)?;
         let (hand, nudges) = self.enter(&task);
         let (tell, told) = tokio::sync::oneshot::channel();
         let inner = Arc::clone(self);

@@ -96,17 +96,18 @@ impl Draft {
             Input::Tick => {}
             Input::Resolved { step, resolution } => self.resolved(&step, resolution, ctx)?,
             Input::AttachSettled { step, settlement } => self.attach_settled(&step, settlement, ctx)?,
-            Input::Prechecked { op, finding, holds, answered, shown } => {
-                self.prechecked(&op, finding, (holds, answered), shown, ctx)?;
+            Input::Prechecked { op, finding, look, shown } => {
+                self.prechecked(&op, finding, look, shown, ctx)?;
             }
+            Input::AccountSeen { op, account } => self.account_seen(&op, account, ctx)?,
             Input::Begin { op, request, lease_left_ms, next_key } => {
                 self.begin(&op, request, lease_left_ms, next_key, ctx)?;
             }
-            Input::Answered { op, attempt, outcome, shown, late_ms } => {
-                self.answered(&op, attempt, outcome, shown, late_ms, ctx)?;
+            Input::Answered { op, attempt, outcome, shown, late_ms, cost } => {
+                self.answered(&op, attempt, outcome, shown, (late_ms, cost), ctx)?;
             }
-            Input::Probed { op, asked_at, finding, shown } => {
-                self.probed(&op, asked_at, finding, shown, ctx)?
+            Input::Probed { op, asked_at, finding, confirm, shown } => {
+                self.probed(&op, asked_at, (finding, confirm), shown, ctx)?
             }
             Input::Evidence { op, source, attempt, outcome, shown } => {
                 self.evidence(&op, source, attempt, outcome, shown, ctx)?;

@@ -8,7 +8,7 @@ use crate::{
     hash::Hash,
     id::{ClientId, OperationId, ReviewId, SessionId, StepName, TaskId, Tenant, ToolName},
     json::Json,
-    outcome::{ArtifactRef, Finding, Outcome, Source, Stored},
+    outcome::{ArtifactRef, Finding, Outcome, RefusalKind, Source, Stored},
     plan::Plan,
     review::{Decision, ReviewCause},
     task::Restored,
@@ -203,8 +203,22 @@ pub enum Event {
         /// Whether the target answered at all; silence says nothing about its state.
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         answered: bool,
+        /// Which of the four it is, where `require` does not hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<RefusalKind>,
+        /// The version that the request will name as If-Match.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tag: Option<String>,
         /// The raw answer, redacted and cut.
         shown: Json,
+    },
+    /// The account under which the next request, or look-up, leaves: the first one pins it, another one means that the
+    /// target no longer knows our key.
+    AccountSeen {
+        /// The operation.
+        op: OperationId,
+        /// The label of the credential's account.
+        account: String,
     },
     /// An attempt may leave. Durable before its first byte.
     StepStarted {
@@ -272,14 +286,26 @@ pub enum Event {
         /// Milliseconds of lateness; the attempt is dead so much later.
         late_ms: i64,
     },
+    /// The answer of an attempt says what it cost.
+    CostCounted {
+        /// The operation.
+        op: OperationId,
+        /// The attempt.
+        attempt: u32,
+        /// In the contract's own unit, beside what each attempt costs anyway.
+        cost: i64,
+    },
     /// The target was asked.
     ProbeAnswered {
         /// The operation.
         op: OperationId,
         /// When the question left.
         asked_at: Millis,
-        /// What it found.
+        /// What it found; with a confirming look-up, what both together show.
         finding: Finding,
+        /// What the confirming look-up found.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confirm: Option<Finding>,
         /// Asked after the settled moment with older generations fenced, so that *absent* is proof.
         settled: bool,
         /// The raw answer, redacted and cut.
@@ -329,6 +355,9 @@ pub enum Event {
         /// For a conflict: the differing fields.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         fields: Vec<String>,
+        /// Which of the four it is, where the target's state does not allow it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<RefusalKind>,
     },
     /// It stays unknown for ever: a person said so, or the contract's owner accepts the loss.
     StepWrittenOff {

@@ -60,11 +60,13 @@ pub fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Corrupt> {
         | Event::TimerSet { .. }
         | Event::TimerFired { .. } => step::fold(task, event, at),
         Event::PrecheckAnswered { .. }
+        | Event::AccountSeen { .. }
         | Event::StepStarted { .. }
         | Event::AttemptAnswered { .. }
         | Event::AttemptUnknown { .. }
         | Event::AttemptPending { .. }
         | Event::SentLate { .. }
+        | Event::CostCounted { .. }
         | Event::ProbeAnswered { .. }
         | Event::EvidenceAdded { .. }
         | Event::RetryScheduled { .. } => operation::fold(task, event, at),

@@ -6,7 +6,7 @@ use crate::{
     event::PlannedOperation,
     id::{OperationId, ReviewId, SessionId, StepName, TaskId},
     json::Json,
-    outcome::{Finding, Outcome, Source, Stored},
+    outcome::{Finding, Look, Outcome, Source, Stored},
     review::{Decision, ReviewCause},
     time::{Generation, Millis, Now},
 };
@@ -119,12 +119,17 @@ pub enum Input {
         op: OperationId,
         /// What was found.
         finding: Finding,
-        /// Whether `require` holds.
-        holds: bool,
-        /// Whether the target answered at all.
-        answered: bool,
+        /// What that means for the send.
+        look: Look,
         /// The raw answer, redacted and cut.
         shown: Json,
+    },
+    /// The next request, or look-up, would leave under this account.
+    AccountSeen {
+        /// The operation.
+        op: OperationId,
+        /// The label of the credential's account.
+        account: String,
     },
     /// The next attempt is to be recorded.
     Begin {
@@ -160,6 +165,8 @@ pub enum Input {
         shown: Json,
         /// The first byte left so many milliseconds after `send_by`.
         late_ms: i64,
+        /// What the answer says that it cost, in the contract's own unit.
+        cost: i64,
     },
     /// The target was asked.
     Probed {
@@ -169,6 +176,8 @@ pub enum Input {
         asked_at: Millis,
         /// What it found.
         finding: Finding,
+        /// What the confirming look-up found, where the contract asks for one.
+        confirm: Option<Finding>,
         /// The raw answer, redacted and cut.
         shown: Json,
     },

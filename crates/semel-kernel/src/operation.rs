@@ -4,104 +4,20 @@
 //! that may have left is proven effect-free; otherwise it is open. A refusal of the second attempt says nothing about
 //! the first.
 
+mod attempt;
+
+pub use attempt::{Attempt, AttemptState};
+
 use crate::{
-    event::{PlannedOperation, Proof, Why},
+    event::{PlannedOperation, Proof},
     id::StepName,
     json::Json,
-    outcome::{Finding, Outcome, Source, Stored, UnknownCause},
+    outcome::{Finding, Outcome, RefusalKind, Source, Stored},
     terms::{Effect, Terms},
-    time::{Generation, Millis, Now},
+    time::{Millis, Now},
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
-
-/// State of one attempt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
-pub enum AttemptState {
-    /// Recorded; its owner may be sending or waiting.
-    Open,
-    /// Proven applied.
-    Applied,
-    /// Proven not applied.
-    NotApplied {
-        /// It may pass later.
-        retryable: bool,
-        /// Any byte was handed to a connection.
-        sent: bool,
-    },
-    /// The target works on it.
-    Pending {
-        /// What to ask with; `null` if the target gave nothing.
-        #[serde(default = "nothing", skip_serializing_if = "Json::is_null")]
-        handle: Json,
-    },
-    /// Nothing is known.
-    Unknown {
-        /// Why.
-        cause: UnknownCause,
-    },
-}
-
-/// One physical request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
-    /// From 1; 0 is the one that the original of a restored store may have made.
-    pub n: u32,
-    /// Why it was made.
-    pub why: Why,
-    /// Token of its owner.
-    pub generation: Generation,
-    /// When STARTED was recorded.
-    pub started_at: Millis,
-    /// The first byte leaves before this moment, or never.
-    pub send_by: Millis,
-    /// Milliseconds that it may take after `send_by`.
-    pub timeout_ms: i64,
-    /// Its key.
-    pub key: String,
-    /// What is known of it.
-    pub state: AttemptState,
-    /// When that became known.
-    pub ended_at: Option<Millis>,
-    /// What the answer said, in a few words.
-    pub note: String,
-    /// Its first byte left so many milliseconds after `send_by`: the process was paused.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub late_ms: i64,
-    /// The target's own answer, not a look-up or a person, proves that it did nothing.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub refused: bool,
-}
-
-const fn nothing() -> Json {
-    Json::Null
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_zero(n: &i64) -> bool {
-    *n == 0
-}
-
-impl Attempt {
-    /// The moment after which nothing of this attempt is under way on our side.
-    #[must_use]
-    pub const fn dead_at(&self) -> Millis {
-        self.send_by.plus(self.timeout_ms).plus(self.late_ms)
-    }
-
-    /// Its request may have reached the target and is not proven effect-free.
-    #[must_use]
-    pub const fn is_open(&self) -> bool {
-        !matches!(self.state, AttemptState::NotApplied { .. } | AttemptState::Applied)
-    }
-
-    /// Bytes of it may have left.
-    #[must_use]
-    pub const fn may_have_left(&self) -> bool {
-        !matches!(self.state, AttemptState::NotApplied { sent: false, .. })
-    }
-}
 
 /// The verdict over all attempts and evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +121,12 @@ pub struct Precheck {
     /// Whether the target answered at all.
     #[serde(default = "crate::event::yes")]
     pub answered: bool,
+    /// Which of the four it is, where `require` does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalKind>,
+    /// The version that the request names as If-Match.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// When.
     pub at: Millis,
     /// Number of the last attempt before it; 0 when nothing was sent.
@@ -249,6 +171,12 @@ pub struct Operation {
     pub asked_to_wait_ms: Option<i64>,
     /// Key epoch of the last attempt.
     pub key_epoch: u32,
+    /// Label of the account under which its first request left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Label of the account under which its next one would leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_now: Option<String>,
 }
 
 impl Operation {
@@ -312,6 +240,13 @@ impl Operation {
         self.attempts.iter().rev().find(|a| a.n > 0).map_or(&self.planned.key, |a| &a.key)
     }
 
+    /// The version that a request frozen now names as If-Match, as the look at the target's state told it.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        let look = self.precheck.as_ref().filter(|look| look.after == self.last_number());
+        look.and_then(|look| look.tag.as_deref())
+    }
+
     /// What the target gave us to ask with, in its last answer that it works on it.
     #[must_use]
     pub fn handle(&self) -> Option<&Json> {
@@ -327,6 +262,13 @@ impl Operation {
         let mut left = self.attempts.iter().filter(|a| a.may_have_left());
         let judged = matches!(self.judge(), Judgement::NotApplied { .. });
         judged && left.clone().next().is_some() && left.all(|a| a.refused)
+    }
+
+    /// A further request, or look-up, would leave under another account than the first request: the target does not know
+    /// our key there, and what is absent there says nothing.
+    #[must_use]
+    pub fn has_moved(&self) -> bool {
+        self.account.is_some() && self.account_now != self.account
     }
 
     /// Since when an attempt of it is without proof; `None` when none is.
@@ -355,6 +297,14 @@ impl Operation {
     #[must_use]
     pub fn tries(&self) -> u32 {
         self.made().saturating_sub(self.granted)
+    }
+
+    /// What the attempts have cost since a person last ordered to go on, in the contract's own unit; 0 without a limit.
+    #[must_use]
+    pub fn cost(&self, terms: &Terms) -> i64 {
+        let Some(limit) = &terms.cost else { return 0 };
+        let counted = self.attempts.iter().filter(|a| a.n > self.granted);
+        counted.fold(0, |sum: i64, a| sum.saturating_add(limit.attempt).saturating_add(a.cost))
     }
 
     /// When every attempt that may have left is dead on our side; `None` when none may have.

@@ -68,6 +68,42 @@ impl UnknownCause {
     }
 }
 
+/// Which of the four it is when the target's state does not allow an act (DESIGN section 5, `require`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalKind {
+    /// It was done before.
+    Duplicate,
+    /// The version that the act was meant for is not the present one.
+    Stale,
+    /// Somebody else has changed the object.
+    Changed,
+    /// The object's own state machine does not allow it.
+    Illegal,
+}
+
+impl RefusalKind {
+    /// The kind in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Duplicate => "duplicate",
+            Self::Stale => "stale version",
+            Self::Changed => "changed by others",
+            Self::Illegal => "illegal in this state",
+        }
+    }
+
+    /// The stable code of a step that ended by it; a stale version is a conflict.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Stale => "SM3008",
+            Self::Duplicate | Self::Changed | Self::Illegal => "SM3006",
+        }
+    }
+}
+
 /// What one attempt shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
@@ -94,6 +130,9 @@ pub enum Outcome {
         /// Milliseconds that the target asked us to wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<i64>,
+        /// Which of the four it is, where the target's state is what refuses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<RefusalKind>,
     },
     /// The target works on it, on this request or an earlier one.
     Pending {
@@ -118,7 +157,8 @@ impl Outcome {
     /// Not sent: zero request bytes were handed to the connection, whatever the error is called.
     #[must_use]
     pub fn not_sent(cause: impl Into<String>) -> Self {
-        Self::NotApplied { retryable: true, sent: false, cause: cause.into(), retry_after_ms: None }
+        let (cause, retry_after_ms, refusal) = (cause.into(), None, None);
+        Self::NotApplied { retryable: true, sent: false, cause, retry_after_ms, refusal }
     }
 
     /// Unknown, because of `cause`.
@@ -151,6 +191,52 @@ pub enum Finding {
         /// What was seen.
         cause: String,
     },
+}
+
+impl Finding {
+    /// What two independent sources show together. A disagreement is a contradiction only where *absent* would be
+    /// proof; before the settled moment one of them may lag behind. Neither *applied* nor *absent* outlives a second
+    /// source that does not say the same.
+    #[must_use]
+    pub fn confirmed_by(self, second: &Self, settled: bool) -> Self {
+        match (&self, second) {
+            (Self::Applied { .. }, Self::Applied { .. }) | (Self::Absent, Self::Absent) => self,
+            (Self::Applied { .. }, Self::Absent) => disagree("found", "absent", settled),
+            (Self::Absent, Self::Applied { .. }) => disagree("absent", "found", settled),
+            (Self::Applied { .. } | Self::Absent, Self::Pending) => Self::Pending,
+            (Self::Applied { .. } | Self::Absent, Self::Many { .. }) => second.clone(),
+            (Self::Applied { .. } | Self::Absent, Self::Unclear { cause }) => {
+                Self::Unclear { cause: alloc::format!("the confirming look-up is unclear: {cause}") }
+            }
+            (Self::Pending | Self::Many { .. } | Self::Unclear { .. }, _) => self,
+        }
+    }
+}
+
+fn disagree(first: &str, second: &str, settled: bool) -> Finding {
+    let cause = alloc::format!("two sources disagree: the look-up says {first}, the confirming one {second}");
+    if settled { Finding::Many { cause } } else { Finding::Unclear { cause } }
+}
+
+/// What a look at the target's state before a send says, beside what was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether `require` holds.
+    pub holds: bool,
+    /// Whether the target answered at all; silence says nothing about its state.
+    pub answered: bool,
+    /// Which of the four it is, where `require` does not hold.
+    pub refusal: Option<RefusalKind>,
+    /// The version that the request names as If-Match.
+    pub tag: Option<String>,
+}
+
+impl Look {
+    /// The target answered, and `require` holds or does not.
+    #[must_use]
+    pub const fn answered(holds: bool) -> Self {
+        Self { holds, answered: true, refusal: None, tag: None }
+    }
 }
 
 /// Who says it.

@@ -7,15 +7,18 @@
 //! | nothing sent | begin | look, begin | begin | – | begin | begin |
 //! | in flight, ours | wait | wait | wait | wait | wait | wait |
 //! | in flight, older generation or past its deadline | unknown | ← | ← | ← | ← | ← |
-//! | unknown | begin | probe, absent: begin³ | probe, then same key¹ | probe, else review | probe | as `on_unknown` says |
+//! | unknown | begin | probe³ | probe, then same key¹ | probe, else review | probe | as `on_unknown` says |
 //! | pending | poll | poll | poll, or same key¹ | poll | poll | wait, then review |
 //! | not applied, may pass | retry² | retry² | retry² | fail | retry² | retry² |
 //! | not applied, final | fail | fail | fail | fail | fail | fail |
 //! | applied | commit | commit | commit | commit | commit | commit |
 //! | contradiction | review | review | review | review | review | review |
 //!
+//! Under another account than that of the first request every column but *none* is that of *keyed, window over*, and an
+//! *absent* proves nothing. A further attempt that would cost more than `limits.cost` is a review, whatever the column.
+//!
 //! ¹ once the earlier attempt is dead, unless the target's deduplication is graded atomic ² up to `retry.max`; where the
-//! contract has `require`, the target's state is looked at anew ³ begin at once where there is no probe
+//! contract has `require`, the target's state is looked at anew ³ begin at once where there is none
 //!
 //! Before any row, a person's *wait until* is obeyed; before any send, another version of the same intent must be out of
 //! the way and the target free. The table as it is computed lies in `docs/generated/transitions.md`.
@@ -30,7 +33,7 @@ use crate::{
     event::{Authorship, Proof, Why},
     limit,
     operation::{Attempt, AttemptState, Judgement, Operation},
-    outcome::{Finding, Stored, UnknownCause},
+    outcome::{Finding, RefusalKind, Stored, UnknownCause},
     review::ReviewCause,
     task::Task,
     terms::{Effect, Offline, OnUnknown, Terms},
@@ -81,6 +84,8 @@ pub enum Act {
         code: &'static str,
         /// What happened.
         cause: String,
+        /// Which of the four it is, where the target's state does not allow it.
+        refusal: Option<RefusalKind>,
     },
     /// Record when the next attempt is due, after a pause of this many milliseconds before jitter.
     Pace {
@@ -133,7 +138,7 @@ impl View<'_> {
             Judgement::InFlight => self.in_flight(),
             Judgement::Contradiction => Act::Review { cause: ReviewCause::Contradiction },
             Judgement::Unsent => self.begin_first(),
-            Judgement::NotApplied { retryable: false } => self.fail("SM3001"),
+            Judgement::NotApplied { retryable: false } => self.refused(),
             Judgement::NotApplied { retryable: true } => self.retry(),
             Judgement::Pending => self.poll(),
             Judgement::Unknown => self.reconcile(),
@@ -169,6 +174,9 @@ impl View<'_> {
 
     /// Nothing is known. What the target offers decides (DESIGN section 6).
     fn reconcile(&self) -> Act {
+        if let Some(act) = self.elsewhere() {
+            return act;
+        }
         match self.terms.effect {
             Effect::None => self.again(Why::Harmless),
             // Setting it twice is harmless, setting it over what somebody else has set since is not: where the target can
@@ -178,6 +186,13 @@ impl View<'_> {
             Effect::Natural | Effect::Queryable => self.probe(),
             Effect::Blind => self.reconcile_blind(),
         }
+    }
+
+    /// A changed account counts as *key window over*, whatever the effect: it is looked up, and never sent again.
+    fn elsewhere(&self) -> Option<Act> {
+        let moved = self.op.has_moved() && self.terms.effect != Effect::None;
+        let review = Act::Review { cause: ReviewCause::AccountChanged };
+        moved.then(|| if self.terms.probe.is_some() { self.probe() } else { review })
     }
 
     fn reconcile_keyed(&self) -> Act {
@@ -202,6 +217,9 @@ impl View<'_> {
 
     /// The target works on it: ask, or repeat the key, or wait for a receipt; never for ever.
     fn poll(&self) -> Act {
+        if let Some(act) = self.elsewhere() {
+            return act;
+        }
         if self.terms.probe.is_some() {
             return self.probe();
         }
@@ -216,7 +234,14 @@ impl View<'_> {
     }
 
     fn fail(&self, code: &'static str) -> Act {
-        Act::Fail { code, cause: self.last_note() }
+        Act::Fail { code, cause: self.last_note(), refusal: None }
+    }
+
+    /// Every attempt is proven not applied, and the target has refused the last one for good.
+    fn refused(&self) -> Act {
+        let refusal = self.last().and_then(|a| a.refusal);
+        let code = refusal.map_or("SM3001", RefusalKind::code);
+        Act::Fail { code, cause: self.last_note(), refusal }
     }
 
     /// Every attempt is proven not applied, and it may pass later.
@@ -224,16 +249,25 @@ impl View<'_> {
         if let Some(blocked) = self.blocked() {
             return blocked;
         }
-        if let Some(exhausted) = self.exhausted() {
+        if let Some(exhausted) = self.exhausted().or_else(|| self.too_dear()) {
             return exhausted;
         }
         if let Some(pause) = self.pace() {
             return pause;
         }
+        if self.op.has_moved() && self.terms.effect != Effect::None {
+            let (first, now) = (self.op.account.as_deref(), self.op.account_now.as_deref());
+            let (first, now) = (first.unwrap_or_default(), now.unwrap_or_default());
+            let cause = format!(
+                "not applied ({}), and its account has changed from {first} to {now}",
+                self.last_note()
+            );
+            return Act::Fail { code: "SM3009", cause, refusal: None };
+        }
         let over = self.op.resend_until(self.terms, self.now).is_some_and(|until| self.now.at > until);
         if self.terms.effect == Effect::Keyed && over {
             let cause = format!("not applied ({}), and the key's window is over", self.last_note());
-            return Act::Fail { code: "SM3005", cause };
+            return Act::Fail { code: "SM3005", cause, refusal: None };
         }
         let looked = self.terms.require.then(|| self.look_first()).flatten();
         looked.unwrap_or(Act::Begin { why: Why::Retry })
@@ -253,6 +287,15 @@ impl View<'_> {
                 Some(self.fail(if unreachable { "SM3004" } else { "SM3002" }))
             }
         }
+    }
+
+    /// A further attempt would cost more than all of them together may.
+    fn too_dear(&self) -> Option<Act> {
+        let limit = self.terms.cost?;
+        let spent = self.op.cost(self.terms);
+        let over =
+            self.op.tries() > 0 && (spent >= limit.max || spent.saturating_add(limit.attempt) > limit.max);
+        over.then(|| Act::Review { cause: ReviewCause::Budget { which: "cost".to_owned() } })
     }
 
     fn last(&self) -> Option<&Attempt> {

@@ -27,6 +27,8 @@ pub enum ReviewCause {
     Contradiction,
     /// A resend is due, but the task is cancelling.
     CancelledWhileUnknown,
+    /// The credential belongs to another account than at the first request.
+    AccountChanged,
     /// A budget is spent: which one.
     Budget {
         /// Its name.
@@ -49,12 +51,21 @@ pub enum ReviewCause {
 }
 
 impl ReviewCause {
+    /// What is asked is whether to try on, not what has happened: proof of that does not answer it.
+    #[must_use]
+    pub const fn is_about_going_on(&self) -> bool {
+        matches!(self, Self::Offline | Self::Budget { .. })
+    }
+
     /// The cause in words.
     #[must_use]
     pub fn words(&self) -> String {
         let fixed = match self {
             Self::Blind => "the target offers neither a key nor a look-up",
             Self::KeyWindowOver => "the key's window is over, so sending again could double the effect",
+            Self::AccountChanged => {
+                "its account has changed, so the target does not know the first request there"
+            }
             Self::ProbesExhausted => "the look-ups ran out without a clear answer",
             Self::AttemptsExhausted => "the attempts ran out while the outcome is unknown",
             Self::Contradiction => "sources contradict each other",

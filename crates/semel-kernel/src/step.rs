@@ -14,7 +14,7 @@
 use crate::{
     event::{Authorship, Proof},
     id::{OperationId, ReviewId, StepName, TaskId},
-    outcome::Stored,
+    outcome::{RefusalKind, Stored},
     plan::StepKind,
     time::Millis,
 };
@@ -179,6 +179,9 @@ pub struct Step {
     /// For a conflict: the differing fields.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
+    /// For FAILED by the target's state: which of the four it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalKind>,
     /// The open review about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewId>,
@@ -212,6 +215,7 @@ impl Step {
             code: String::new(),
             cause: String::new(),
             fields: Vec::new(),
+            refusal: None,
             review: None,
             written_off: false,
             changed_at: at,

@@ -150,6 +150,16 @@ impl Default for RetryTerms {
     }
 }
 
+/// What the attempts of one operation may cost together, in the contract's own unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CostTerms {
+    /// No further attempt is made that would cost more than this in all.
+    pub max: i64,
+    /// What each attempt costs, whatever comes of it.
+    #[serde(default)]
+    pub attempt: i64,
+}
+
 /// The effect terms of one tool, pinned by `contract`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
@@ -190,6 +200,9 @@ pub struct Terms {
     /// Retries of what is proven not applied.
     #[serde(default)]
     pub retry: RetryTerms,
+    /// What the attempts may cost together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostTerms>,
     /// Who is protected from whom.
     #[serde(default)]
     pub scope: Scope,
@@ -216,6 +229,7 @@ impl Terms {
             timeout_ms: limit::TIMEOUT_MS,
             send_within_ms: limit::SEND_WITHIN_MS,
             retry: RetryTerms::default(),
+            cost: None,
             scope: Scope::Task,
             clock_error_ms: limit::CLOCK_ERROR_MS,
         }

@@ -7,7 +7,10 @@
 mod call;
 pub(crate) mod expr;
 mod lint;
+mod probe;
 mod read;
+mod require;
+mod retry;
 mod terms;
 mod uses;
 
@@ -20,11 +23,12 @@ use crate::{
     yaml::Node,
 };
 pub(crate) use call::{Names, answer_vars};
+pub(crate) use require::{IfMatch, Require};
 use semel_kernel::{
     event::PlannedOperation,
     id::{StepName, TaskId, Tenant},
     json::Json,
-    outcome::{Finding, Outcome},
+    outcome::{Finding, Look, Outcome},
     terms::Terms,
 };
 use semel_ports::{connector::Report, request::HttpRequest};
@@ -37,7 +41,7 @@ pub struct Contract {
     pub terms: Terms,
     /// The document, self-contained; its canonical text is what the hash pins.
     pub document: Json,
-    /// Label of the credential's account, if it names one.
+    /// Label of the credential's account, if it names one, or where it is read: `env:NAME`, `file:PATH`.
     pub account: Option<String>,
     pub(crate) fields: FieldRules,
     pub(crate) key_format: KeyFormat,
@@ -88,6 +92,10 @@ pub(crate) struct AnswerRules {
     pub(crate) key_in_use: Option<Program>,
     pub(crate) key_reused: Option<Program>,
     pub(crate) result: Option<Program>,
+    /// What an answer says that the attempt cost.
+    pub(crate) cost: Option<Program>,
+    /// Statuses of passing refusals that are tried again; all of them without it.
+    pub(crate) retry_on: Option<Vec<u16>>,
 }
 
 /// How the target is asked, and what its answers mean.
@@ -99,7 +107,18 @@ pub(crate) struct ProbeRules {
     pub(crate) pending: Option<Program>,
     pub(crate) many: Option<Program>,
     pub(crate) result: Option<Program>,
-    pub(crate) require: Option<Program>,
+    pub(crate) require: Option<Require>,
+    pub(crate) if_match: Option<IfMatch>,
+    pub(crate) confirm: Option<Confirm>,
+}
+
+/// A second, independent source, and which answers of the first it must share.
+#[derive(Clone, Debug)]
+pub(crate) struct Confirm {
+    /// What is asked and what its answers mean.
+    pub(crate) rules: Box<ProbeRules>,
+    pub(crate) applied: bool,
+    pub(crate) absent: bool,
 }
 
 /// One intended call.
@@ -171,6 +190,12 @@ impl Contract {
         self.secret_references()
     }
 
+    /// Where the label of the account is read when a worker takes up a task; `None` when it is written in the contract.
+    #[must_use]
+    pub fn account_reference(&self) -> Option<&str> {
+        self.account.as_deref().filter(|a| a.starts_with("env:") || a.starts_with("file:"))
+    }
+
     /// Warns of what the contract may not mean. Each warning says what will happen to the effect if it stays so, and
     /// what to write instead; none of them stops a plan.
     pub fn lint(&self, problems: &mut Problems) {
@@ -201,18 +226,25 @@ impl Contract {
         call::operation(self, call)
     }
 
-    /// The request of a call, to be frozen at its first STARTED.
+    /// The request of a call, to be frozen at its first STARTED. `tag` is the version that the look before it told.
     ///
     /// # Errors
-    /// [`Refusal`] when a template cannot be filled from these arguments.
-    pub fn request(&self, call: &Call<'_>, key: &str) -> Result<HttpRequest, Refusal> {
-        call::request(self, call, key)
+    /// [`Refusal`] when a template cannot be filled from these arguments, or `if_match` has no version to name.
+    pub fn request(&self, call: &Call<'_>, key: &str, tag: Option<&str>) -> Result<HttpRequest, Refusal> {
+        call::request(self, call, key, tag)
     }
 
     /// What one attempt shows, and the answer as it may be kept: redacted and cut.
     #[must_use]
     pub fn outcome(&self, report: &Report, seen: &Seen<'_>) -> (Outcome, Json) {
         crate::judge::outcome(self, report, seen)
+    }
+
+    /// What the answer to one attempt says that it cost, in the contract's own unit: rounded up, and never less than
+    /// nothing. 0 where there is no answer, no rule, or the rule gives no number.
+    #[must_use]
+    pub fn cost(&self, report: &Report, seen: &Seen<'_>) -> i64 {
+        crate::judge::cost(self, report, seen)
     }
 
     /// The question to the target.
@@ -223,15 +255,40 @@ impl Contract {
         call::question(self, seen)
     }
 
+    /// Whether such a finding of the first look-up counts only if a second source says the same.
+    #[must_use]
+    pub fn is_confirmed(&self, finding: &Finding) -> bool {
+        let confirm = self.probe.as_ref().and_then(|probe| probe.confirm.as_ref());
+        confirm.is_some_and(|confirm| match finding {
+            Finding::Applied { .. } => confirm.applied,
+            Finding::Absent => confirm.absent,
+            Finding::Pending | Finding::Many { .. } | Finding::Unclear { .. } => false,
+        })
+    }
+
+    /// The question to the second source.
+    ///
+    /// # Errors
+    /// [`Refusal`] when the contract has none, or a template cannot be filled.
+    pub fn confirming_question(&self, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
+        call::confirming_question(self, seen)
+    }
+
+    /// What the answer of the second source shows, and the answer as it may be kept.
+    #[must_use]
+    pub fn confirming_finding(&self, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {
+        crate::judge::confirming_finding(self, report, seen)
+    }
+
     /// What one look-up shows, and the answer as it may be kept.
     #[must_use]
     pub fn finding(&self, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {
         crate::judge::finding(self, report, seen)
     }
 
-    /// What one look-up before the first send shows, and whether `require` holds; without a `require` it does.
+    /// What one look-up before a send shows, and what that means for the send; without a `require` it may go.
     #[must_use]
-    pub fn requirement(&self, report: &Report, seen: &Seen<'_>) -> (Finding, bool, Json) {
+    pub fn requirement(&self, report: &Report, seen: &Seen<'_>) -> (Finding, Look, Json) {
         crate::judge::requirement(self, report, seen)
     }
 }

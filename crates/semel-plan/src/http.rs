@@ -79,7 +79,7 @@ pub struct HttpSpec {
 }
 
 /// What is put in beside the arguments.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Marks<'a> {
     /// The operation's key.
     pub key: &'a str,
@@ -87,6 +87,8 @@ pub struct Marks<'a> {
     pub place: Option<&'a KeyPlace>,
     /// The header that carries the fencing token.
     pub fence: Option<&'a str>,
+    /// The version that the object must still have.
+    pub if_match: Option<&'a str>,
 }
 
 impl HttpSpec {
@@ -170,6 +172,10 @@ impl HttpSpec {
         }
         if let Some(name) = marks.fence {
             headers.insert(name.to_owned(), Open(vec![Part::Fence]));
+        }
+        if let Some(tag) = marks.if_match {
+            let tag = header_value(tag.to_owned()).map_err(|e| format!("if_match: {e}"))?;
+            headers.insert("if-match".to_owned(), Open::text(tag));
         }
         if let Some((name, value)) = self.auth.as_ref().and_then(auth_header) {
             headers.insert(name, value);

@@ -13,6 +13,7 @@
 //! | a 2xx that fails `success`, or for which it cannot be evaluated       | nothing of ④  | **unknown**              |
 //! | 400 401 403 405 406 411 413 414 415 428 431                           | no ④          | not applied, final       |
 //! | 429                                                                   | no ④          | not applied, retryable   |
+//! | 412 to a request that named a version (`if_match`)                    | no ④          | not applied, final       |
 //! | every other status: 3xx, 404, 408, 409, 410, 412, 422, 5xx, …         | nothing of ④  | **unknown**              |
 //!
 //! | what one look-up shows                                                | finding                                  |
@@ -34,13 +35,13 @@ mod answer;
 mod body;
 mod redact;
 
-use crate::contract::{Contract, Seen};
+use crate::contract::{Contract, IfMatch, ProbeRules, Seen};
 use answer::{Rules, View};
 pub(crate) use redact::is_secret_name;
 use semel_kernel::{
     json::Json,
     limit,
-    outcome::{Finding, Outcome, Stored, UnknownCause},
+    outcome::{Finding, Look, Outcome, RefusalKind, Stored, UnknownCause},
 };
 use semel_ports::connector::{Report, Transport};
 
@@ -48,6 +49,8 @@ use semel_ports::connector::{Report, Transport};
 const FINAL: [u16; 11] = [400, 401, 403, 405, 406, 411, 413, 414, 415, 428, 431];
 /// The status that proves it for now.
 const TOO_MANY: u16 = 429;
+/// The status of a request whose If-Match names another version than the object has.
+const PRECONDITION_FAILED: u16 = 412;
 
 /// What one attempt shows, and the answer as it may be kept.
 #[must_use]
@@ -87,7 +90,7 @@ fn judged(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outcom
     }
     for refusal in &declared.refusals {
         if rules.holds("refusals", Some(&refusal.when)) {
-            return not_applied(view, refusal.retryable, refusal.cause.as_deref());
+            return not_applied(contract, view, refusal.retryable, refusal.cause.as_deref());
         }
     }
     let pending = match &declared.pending {
@@ -114,8 +117,9 @@ fn success(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outco
     match (holds, view.status) {
         (true, _) => applied(contract, view, rules),
         (false, 200..=299) => Outcome::unknown(UnknownCause::NotASuccess),
-        (false, TOO_MANY) => not_applied(view, true, None),
-        (false, status) if FINAL.contains(&status) => not_applied(view, false, None),
+        (false, TOO_MANY) => not_applied(contract, view, true, None),
+        (false, PRECONDITION_FAILED) if contract.if_match().is_some() => stale(view),
+        (false, status) if FINAL.contains(&status) => not_applied(contract, view, false, None),
         (false, _) => Outcome::unknown(UnknownCause::Undeclared),
     }
 }
@@ -140,14 +144,47 @@ fn applied(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outco
     Outcome::Applied { result: Stored::Inline(result), replayed, truncated: view.truncated }
 }
 
-fn not_applied(view: &View<'_>, retryable: bool, cause: Option<&str>) -> Outcome {
-    let cause = view.cause(cause.unwrap_or(if retryable { "refused for now" } else { "refused" }));
+fn not_applied(contract: &Contract, view: &View<'_>, passes: bool, cause: Option<&str>) -> Outcome {
+    let usual = if passes { "refused for now" } else { "refused" };
+    let listed = contract.rules.retry_on.as_ref().is_none_or(|on| on.contains(&view.status));
+    let retryable = passes && listed;
+    let left_out = if passes && !listed { ", and not retried, as `retry.on` leaves it out" } else { "" };
+    let cause = view.cause(&format!("{}{left_out}", cause.unwrap_or(usual)));
     let retry_after_ms = view.retry_after_ms().filter(|_| retryable).map(|ms| ms.min(limit::RETRY_AFTER_MS));
-    Outcome::NotApplied { retryable, sent: true, cause, retry_after_ms }
+    Outcome::NotApplied { retryable, sent: true, cause, retry_after_ms, refusal: None }
+}
+
+/// The target compared the version and set nothing.
+fn stale(view: &View<'_>) -> Outcome {
+    let kind = RefusalKind::Stale;
+    let (cause, refusal) = (view.cause(kind.words()), Some(kind));
+    Outcome::NotApplied { retryable: false, sent: true, cause, retry_after_ms: None, refusal }
 }
 
 fn handle(contract: &Contract, rules: &mut Rules<'_>) -> Json {
     contract.rules.handle.as_ref().and_then(|rule| rules.value("handle", rule)).unwrap_or(Json::Null)
+}
+
+/// What the answer to one attempt says that it cost.
+#[must_use]
+pub fn cost(contract: &Contract, report: &Report, seen: &Seen<'_>) -> i64 {
+    let (Transport::Answered(answer), Some(rule)) = (&report.transport, &contract.rules.cost) else {
+        return 0;
+    };
+    let (raw, eraser) = (View::of(answer), report.secrets.eraser());
+    match Rules::new(&raw, seen, &eraser).value("limits.cost.answer", rule) {
+        Some(Json::Num(number)) => whole(number.as_f64()),
+        Some(Json::Null | Json::Bool(_) | Json::Str(_) | Json::Arr(_) | Json::Obj(_)) | None => 0,
+    }
+}
+
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    reason = "JSON numbers are within ±2^53 or cut to it"
+)]
+fn whole(number: f64) -> i64 {
+    number.ceil().clamp(0.0, 9_007_199_254_740_991.0) as i64
 }
 
 /// What one look-up shows, and the answer as it may be kept.
@@ -157,10 +194,55 @@ pub fn finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Findin
     (finding, shown)
 }
 
-/// What one look-up shows, and whether `require` holds. An answer that did not come satisfies no requirement.
+/// What one look-up shows, and what that means for a send. An answer that did not come satisfies no requirement.
 #[must_use]
-pub fn requirement(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, bool, Json) {
-    let require = contract.probe.as_ref().and_then(|probe| probe.require.as_ref());
+pub fn requirement(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, Look, Json) {
+    let say = |view: &View<'_>, rules: &mut Rules<'_>| {
+        (found(contract.probe.as_ref(), view, rules), Some(look(contract, view, rules)))
+    };
+    let (finding, shown, look) = looked_up(report, seen, say);
+    let silent = || Look { holds: !contract.terms.require, ..Look::default() };
+    (finding, look.unwrap_or_else(silent), shown)
+}
+
+/// What an answer means for a send. A target in trouble says nothing about its state.
+fn look(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Look {
+    let Some(probe) = &contract.probe else { return Look::answered(true) };
+    let answered = !matches!(view.status, 408 | 429 | 500..);
+    let require = probe.require.as_ref();
+    let refusal = require.and_then(|require| require.refusal(|path, rule| rules.verdict(path, rule)));
+    let tag = probe.if_match.as_ref().and_then(|from| tag(from, view, rules));
+    let holds = refusal.is_none() && (answered || probe.if_match.is_none());
+    Look { holds, answered, refusal: refusal.filter(|_| answered), tag }
+}
+
+fn tag(from: &IfMatch, view: &View<'_>, rules: &mut Rules<'_>) -> Option<String> {
+    let told = match from {
+        IfMatch::Etag => view.header("etag").map(str::to_owned),
+        IfMatch::Rule(rule) => rules.value("if_match", rule).and_then(|v| v.as_str().map(str::to_owned)),
+    };
+    if told.as_ref().is_none_or(String::is_empty) {
+        rules.note("`if_match`: the answer tells no version, which must be a text");
+        return None;
+    }
+    told
+}
+
+/// What the answer of the second source shows, and the answer as it may be kept.
+#[must_use]
+pub fn confirming_finding(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Finding, Json) {
+    let confirm = contract.probe.as_ref().and_then(|probe| probe.confirm.as_ref());
+    let probe = confirm.map(|confirm| &*confirm.rules);
+    let (finding, shown, ()) = looked_up(report, seen, |view, rules| (found(probe, view, rules), ()));
+    (finding, shown)
+}
+
+/// Reads the answer to a look-up; without one it is unclear, and nothing further is known.
+fn looked_up<T: Default>(
+    report: &Report,
+    seen: &Seen<'_>,
+    say: impl FnOnce(&View<'_>, &mut Rules<'_>) -> (Finding, T),
+) -> (Finding, Json, T) {
     let eraser = report.secrets.eraser();
     let (said, detail) = match &report.transport {
         Transport::NotSent { cause } => ("the look-up was not sent", cause),
@@ -169,19 +251,18 @@ pub fn requirement(contract: &Contract, report: &Report, seen: &Seen<'_>) -> (Fi
             let raw = View::of(answer);
             let mut rules = Rules::new(&raw, seen, &eraser);
             let view = raw.without(&report.secrets, &eraser);
-            let finding = found(contract, &view, &mut rules);
-            let holds = require.is_none_or(|rule| rules.verdict("require", rule) == Some(true));
+            let (finding, more) = say(&view, &mut rules);
             let notes = rules.into_notes();
-            return (finding, holds, redact::answer(&view, &notes));
+            return (finding, redact::answer(&view, &notes), more);
         }
     };
     let detail = eraser.text(detail);
     let cause = format!("{said}: {}", redact::text(&detail));
-    (Finding::Unclear { cause }, require.is_none(), redact::transport(said, &detail))
+    (Finding::Unclear { cause }, redact::transport(said, &detail), T::default())
 }
 
-fn found(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Finding {
-    let Some(probe) = &contract.probe else {
+fn found(probe: Option<&ProbeRules>, view: &View<'_>, rules: &mut Rules<'_>) -> Finding {
+    let Some(probe) = probe else {
         return Finding::Unclear { cause: "the contract has no probe".to_owned() };
     };
     let order = [

@@ -7,7 +7,7 @@ mod recall;
 mod spelling;
 mod witness;
 
-use crate::{receipt::CallPermit, request::HttpRequest};
+use crate::{outside::NoSecret, receipt::CallPermit, request::HttpRequest};
 use async_trait::async_trait;
 pub use recall::Recall;
 use semel_kernel::{outcome::UnknownCause, time::Millis};
@@ -109,4 +109,12 @@ pub trait Connector: Send + Sync {
 
     /// Asks a question.
     async fn ask(&self, question: Question) -> Report;
+
+    /// The label of an account behind a reference such as `env:NAME`, as credentials are read.
+    ///
+    /// # Errors
+    /// [`NoSecret`] when there is none; also from a transport that knows no references.
+    fn account(&self, reference: &str) -> Result<String, NoSecret> {
+        Err(NoSecret { reference: reference.to_owned(), cause: "this transport reads none".to_owned() })
+    }
 }

@@ -11,6 +11,7 @@ use semel_engine::{
 };
 use semel_kernel::{id::SessionId, limit, review::ReviewCause, task::Task};
 use semel_ports::{Claim, Store as _};
+use std::collections::BTreeMap;
 
 impl Sim {
     /// Looks for due tasks, as the engine's scheduler does.
@@ -71,7 +72,7 @@ impl Sim {
             }
             Err(CatalogError::Store(_)) => return,
         };
-        let machine = Machine::claimed(task, plan, found.session.clone(), claim.generation);
+        let machine = Machine::claimed(task, (plan, BTreeMap::new()), found.session.clone(), claim.generation);
         let hand = self.holds(life, &claim.task, machine, None);
         self.feed(life, hand, Completion::Tick);
     }

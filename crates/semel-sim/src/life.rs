@@ -17,7 +17,7 @@ use semel_kernel::{
     input::Input,
     time::Millis,
 };
-use semel_ports::{CallPermit, Connector, HttpRequest, Question, Report, Store};
+use semel_ports::{CallPermit, Connector, HttpRequest, Question, Report, Store, connector::Recall};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -78,7 +78,7 @@ struct NoConnector;
 
 #[async_trait::async_trait]
 impl Connector for NoConnector {
-    async fn send(&self, _: CallPermit, _: HttpRequest, _: Millis) -> Report {
+    async fn send(&self, _: CallPermit, _: HttpRequest, _: Millis, _: Recall) -> Report {
         Report::not_sent("the simulator sends by itself".to_owned())
     }
 

@@ -15,7 +15,7 @@ use semel_kernel::{
     time::{Generation, Millis},
 };
 use semel_plan::{plan::PlanDoc, resolve::SharedCall};
-use semel_ports::{Authority, CommitError, Creation, Due, Loaded, Receipt, Store as _, StoreError, Turn};
+use semel_ports::{Authority, CommitError, Created, Creation, Due, Loaded, Receipt, Store as _, StoreError, Turn};
 use std::{
     collections::VecDeque,
     pin::pin,
@@ -149,8 +149,8 @@ impl Sim {
             return self.unknown(life, hand, "create");
         }
         let lost = self.loses_answer();
-        let task = creation.turn.task.clone();
-        let result = at_once(self.store.create(creation));
+        let (task, turn) = (creation.turn.task.clone(), creation.turn.clone());
+        let mut result = at_once(self.store.create(creation));
         self.note(|| format!("create {task}: {}", word(&result)));
         self.look_at(&task);
         if self.dies_at(life, "submit.after_commit") {
@@ -158,6 +158,7 @@ impl Sim {
         }
         if lost {
             self.cover.mark("fault: commit answer lost");
+            result = self.read_back(&turn).map_or(result, |receipt| Ok(Created::New(receipt)));
         }
         self.reply(life, hand, Completion::Created(result));
     }
@@ -169,14 +170,28 @@ impl Sim {
         if self.chance.store.happens(self.faults.commit_unmade) {
             return self.unknown(life, hand, "turn");
         }
-        if self.loses_answer() {
-            self.cover.mark("fault: commit answer lost");
-        }
-        let result = self.write(turn);
+        let lost = self.loses_answer();
+        let mut result = self.write(turn.clone());
         if self.dies_at(life, "turn.after_commit") {
             return;
         }
+        if lost {
+            self.cover.mark("fault: commit answer lost");
+            result = self.read_back(&turn).map_or(result, Ok);
+        }
         self.reply(life, hand, Completion::Committed(result));
+    }
+
+    /// A turn whose answer was lost is looked up, as the driver does; sometimes that does not succeed either.
+    fn read_back(&mut self, turn: &Turn) -> Option<Receipt> {
+        if self.chance.store.happens(300) {
+            return None;
+        }
+        let found = at_once(self.store.read_back(turn)).ok().flatten();
+        if found.is_some() {
+            self.cover.mark("a lost commit is read back");
+        }
+        found
     }
 
     fn loses_answer(&mut self) -> bool {

@@ -222,5 +222,5 @@ fn answered(op: OperationId, lost: bool) -> Input {
         Outcome::Applied { result: Stored::Inline(body.clone()), replayed: false, truncated: false }
     };
     let shown = Json::obj([("status", Json::from(201_u32)), ("body", body)]);
-    Input::Answered { op, attempt: 1, outcome, shown, late_ms: 0 }
+    Input::Answered { op, attempt: 1, outcome, shown, late_ms: 0, cost: 0 }
 }

@@ -194,6 +194,11 @@ pub(crate) async fn report(store: &dyn Store, watched: Watched, ui: Ui) -> Resul
     Ok(exit)
 }
 
+/// The intent was meant before with another request, or the object has another version than it was meant for.
+fn is_conflict(code: &str) -> bool {
+    matches!(code, "SM1006" | "SM3008")
+}
+
 /// The exit code that a task's state stands for. An end is no success while something of it is unknown for ever, or a
 /// person is still asked about it.
 pub(crate) fn exit_of(task: &Task) -> Exit {
@@ -206,7 +211,7 @@ pub(crate) fn exit_of(task: &Task) -> Exit {
     }
     match phase {
         Phase::Completed => Exit::Done,
-        Phase::Failed if task.end.as_ref().is_some_and(|e| e.code == "SM1006") => Exit::Conflict,
+        Phase::Failed if task.end.as_ref().is_some_and(|e| is_conflict(&e.code)) => Exit::Conflict,
         Phase::Failed | Phase::Cancelled => Exit::Failed,
         Phase::NeedsReview if task.unknown_operations().next().is_some() => Exit::Unknown,
         Phase::NeedsReview => Exit::Person,

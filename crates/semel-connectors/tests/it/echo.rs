@@ -68,7 +68,7 @@ async fn check(answer: &'static str, place: &str) {
     let call = Call { tenant, task, step, version: "1", intent: 1, key_epoch: 0, args: &args };
     let seen = Seen { args: &args, key: KEY, operation: "tsk_1/pay/o1@1", task: "tsk_1", handle: None };
 
-    let request = contract.request(&call, KEY).unwrap();
+    let request = contract.request(&call, KEY, None).unwrap();
     let connector = connector();
     let report =
         connector.send(permit(SEND_MS, TIMEOUT_MS).await, request, Millis(NOW), Recall::never()).await;

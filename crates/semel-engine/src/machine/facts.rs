@@ -1,7 +1,7 @@
 //! Reports become facts: the contract says what was seen means (DESIGN section 4).
 
 use super::{Asking, Body, Completion, Machine, State};
-use crate::names::Names;
+use crate::names::{Heard, Names};
 use semel_kernel::{
     hash::Hash,
     id::{OperationId, StepName, TaskId},
@@ -35,11 +35,18 @@ impl Machine {
     }
 
     fn asked(&mut self, op: &OperationId, asking: Asking, asked_at: Millis, report: &Report) {
-        let fact = self.understood(op, |contract, op, names| match asking {
-            Asking::Precheck => names.prechecked(contract, op, report),
-            Asking::Probe => names.probed(contract, op, asked_at, report),
+        let first = self.confirming.remove(op);
+        let heard = self.understood(op, |contract, op, names| match (asking, first) {
+            (Asking::Precheck, _) => Heard::Fact(names.prechecked(contract, op, report)),
+            (Asking::Confirm, Some(first)) => Heard::Fact(names.confirmed(contract, op, first, report)),
+            (Asking::Probe | Asking::Confirm, _) => names.probed(contract, op, asked_at, report),
         });
-        self.facts.extend(fact);
+        match heard {
+            Some(Heard::Fact(fact)) => self.facts.push_back(fact),
+            // The obligation to ask is still there, and now the other source is asked.
+            Some(Heard::Half(first)) => drop(self.confirming.insert(op.clone(), first)),
+            None => {}
+        }
     }
 
     pub(super) fn shared(&mut self, step: StepName, result: Result<(TaskId, u32), Refusal>) {
@@ -66,11 +73,11 @@ impl Machine {
 
     /// What the contract says of a report. While a turn is being committed, the task as it will be is looked at: an
     /// answer can only belong to an attempt that is durable.
-    fn understood(
+    fn understood<T>(
         &self,
         id: &OperationId,
-        say: impl FnOnce(&Contract, &Operation, &Names) -> Input,
-    ) -> Option<Input> {
+        say: impl FnOnce(&Contract, &Operation, &Names) -> T,
+    ) -> Option<T> {
         let task = match &self.state {
             State::Ready(task) | State::Committing { next: task, .. } | State::Fenced(task) => task,
             State::Loading | State::Stopped => return None,

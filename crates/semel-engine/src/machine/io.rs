@@ -18,6 +18,8 @@ pub enum Asking {
     Precheck,
     /// Whether it happened.
     Probe,
+    /// Whether it happened, of a second source that must say the same as the first.
+    Confirm,
 }
 
 /// What the machine wants done.

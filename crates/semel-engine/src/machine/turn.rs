@@ -3,7 +3,7 @@
 //! So the commit of step *n* carries the STARTED of step *n + 1*: one durable write per effect step.
 
 use super::{
-    Asking, Io, Machine, Moment, State,
+    Accounts, Asking, Io, Machine, Moment, State, account,
     facts::{shrink, shrink_stored},
 };
 use crate::names::Names;
@@ -16,7 +16,7 @@ use semel_kernel::{
     json::Json,
     limit,
     oblige::{self, Obligation},
-    outcome::Stored,
+    outcome::{Look, Stored},
     reject::Reject,
     task::Task,
     time::{Generation, Millis},
@@ -30,8 +30,8 @@ use semel_ports::{Artifact, Authority, Creation, Due, Turn};
 use std::sync::Arc;
 
 /// A turn in the making: the draft, what goes with it, and what is asked besides.
-struct Making {
-    draft: Draft,
+pub(super) struct Making {
+    pub(super) draft: Draft,
     taken: Vec<Input>,
     artifacts: Vec<Artifact>,
     io: Vec<Io>,
@@ -57,13 +57,13 @@ impl Machine {
     /// [`Reject`] when the plan breaks its invariant.
     pub fn create(
         mut submission: Submission,
-        plan: Arc<PlanDoc>,
+        (plan, accounts): (Arc<PlanDoc>, Accounts),
         session: SessionId,
         digest: hash::Hash,
         moment: &Moment,
     ) -> Result<(Self, Vec<Io>), Reject> {
         let generation = Generation { epoch: submission.epoch, counter: 1 };
-        let mut machine = Self::idle(plan, generation);
+        let mut machine = Self::idle(plan, accounts, generation);
         let mut artifacts = Vec::new();
         if let Stored::Inline(inputs) = &submission.inputs {
             machine.inputs = inputs.clone();
@@ -111,7 +111,13 @@ impl Machine {
     }
 
     /// Takes one input into the draft. A refusal is an answer: the fact is known to be void, so it is only logged.
-    fn take(&mut self, making: &mut Making, input: &mut Input, moment: &Moment, keep: Option<Input>) -> bool {
+    pub(super) fn take(
+        &mut self,
+        making: &mut Making,
+        input: &mut Input,
+        moment: &Moment,
+        keep: Option<Input>,
+    ) -> bool {
         self.bodies.extend(shrink(input, &mut making.artifacts));
         let before = making.draft.events().len();
         match making.draft.take(input.clone(), moment.ctx()) {
@@ -213,20 +219,13 @@ impl Machine {
         if moment.lease_left_ms == 0 {
             return;
         }
+        if !self.see_account(making, op, moment) || !account::still_begins(making.draft.task(), op, moment) {
+            return;
+        }
         let Some(args) = self.arguments(making, op) else { return };
         let request = match self.frozen(making.draft.task(), op, &args) {
             Some(Ok(request)) => request,
-            Some(Err(refusal)) => {
-                let Refusal { code, cause, fields } = refusal;
-                let op = op.clone();
-                self.take(
-                    making,
-                    &mut Input::CannotWrite { op, code: code.into(), cause, fields },
-                    moment,
-                    None,
-                );
-                return;
-            }
+            Some(Err(refusal)) => return self.cannot_write(making, op, refusal, moment),
             None => return,
         };
         let next_key = self.next_key(making.draft.task(), op);
@@ -264,7 +263,7 @@ impl Machine {
             key_epoch: found.key_epoch,
             args,
         };
-        let request = contract.request(&call, &found.planned.key);
+        let request = contract.request(&call, &found.planned.key, found.tag());
         Some(request.and_then(|r| to_json(&r)).map(|json| Some(Stored::Inline(json))))
     }
 
@@ -277,14 +276,20 @@ impl Machine {
     }
 
     fn ask(&mut self, making: &mut Making, op: OperationId, asking: Asking, moment: &Moment) {
-        if self.asking.contains(&(op.clone(), asking)) {
+        let second = asking == Asking::Probe && self.confirming.contains_key(&op);
+        let asking = if second { Asking::Confirm } else { asking };
+        let under_way = |asking| self.asking.contains(&(op.clone(), asking));
+        if under_way(asking) || asking == Asking::Probe && under_way(Asking::Confirm) {
+            return;
+        }
+        if asking != Asking::Precheck && !self.asks_under(making, &op, asking, moment) {
             return;
         }
         let Some(args) = self.arguments(making, &op) else { return };
         let task = making.draft.task();
         let Some(found) = task.operations.get(&op) else { return };
         let Some(contract) = self.plan.contracts.get(&found.planned.tool) else { return };
-        match Names::of(task, found, args).question(contract) {
+        match Names::of(task, found, args).question(contract, asking) {
             Ok(question) => {
                 self.asking.insert((op.clone(), asking));
                 making.io.push(Io::Ask { op, asking, question: Box::new(question) });
@@ -294,7 +299,7 @@ impl Machine {
     }
 
     /// A question that cannot even be written down is an unclear finding, never an absent one.
-    fn cannot_ask(
+    pub(super) fn cannot_ask(
         &mut self,
         making: &mut Making,
         op: OperationId,
@@ -303,11 +308,12 @@ impl Machine {
         moment: &Moment,
     ) {
         let finding = semel_kernel::outcome::Finding::Unclear { cause: refusal.cause.clone() };
+        self.confirming.remove(&op);
         let mut input = match asking {
-            Asking::Probe => Input::Probed { op, asked_at: moment.now.at, finding, shown: Json::Null },
-            Asking::Precheck => {
-                Input::Prechecked { op, finding, holds: false, answered: false, shown: Json::Null }
+            Asking::Probe | Asking::Confirm => {
+                Input::Probed { op, asked_at: moment.now.at, finding, confirm: None, shown: Json::Null }
             }
+            Asking::Precheck => Input::Prechecked { op, finding, look: Look::default(), shown: Json::Null },
         };
         self.take(making, &mut input, moment, None);
     }

@@ -104,7 +104,7 @@ pub(crate) fn words(task: &Task, op: &Operation, act: &Act, now: Now) -> String 
             )
         }
         Act::Commit { proof, .. } => format!("records COMMITTED, proven by {}", proof_words(proof)),
-        Act::Fail { code, cause } => format!("records FAILED ({code}): {}", clean(cause)),
+        Act::Fail { code, cause, .. } => format!("records FAILED ({code}): {}", clean(cause)),
         Act::Pace { pause_ms, .. } => {
             format!("schedules the next attempt after a pause of up to {}", length(*pause_ms))
         }

@@ -18,7 +18,7 @@ use semel_kernel::{
     input::{Ctx, Input},
     json::Json,
     operation::{Judgement, Operation},
-    outcome::{Finding, Stored},
+    outcome::{Finding, Look, RefusalKind, Stored},
     recover::{self, Act},
     reject::Reject,
     step::{Step, StepState},
@@ -165,7 +165,9 @@ impl Forecast<'_> {
         }
         let branch = |(when, finding, holds): (&str, Finding, bool)| {
             let id = op.planned.id.clone();
-            let input = Input::Prechecked { op: id, finding, holds, answered: true, shown: Json::Null };
+            let refusal = (!holds).then_some(RefusalKind::Illegal);
+            let look = Look { refusal, ..Look::answered(holds) };
+            let input = Input::Prechecked { op: id, finding, look, shown: Json::Null };
             self.branch(&op.step, when.to_owned(), input, self.now)
         };
         cases.into_iter().filter_map(branch).collect()
@@ -244,7 +246,7 @@ fn many() -> Finding {
 }
 
 fn probed(op: &OperationId, finding: Finding, now: Now) -> Input {
-    Input::Probed { op: op.clone(), asked_at: now.at, finding, shown: Json::Null }
+    Input::Probed { op: op.clone(), asked_at: now.at, finding, confirm: None, shown: Json::Null }
 }
 
 impl fmt::Display for DryRun {

@@ -242,9 +242,10 @@ fn checkpoint(task: &Task) -> Checkpoint {
 /// No answer to such a review leads to a further send under the key.
 const fn ends_sending(cause: &ReviewCause) -> bool {
     match cause {
-        ReviewCause::KeyWindowOver | ReviewCause::AttemptsExhausted | ReviewCause::CancelledWhileUnknown => {
-            true
-        }
+        ReviewCause::KeyWindowOver
+        | ReviewCause::AccountChanged
+        | ReviewCause::AttemptsExhausted
+        | ReviewCause::CancelledWhileUnknown => true,
         ReviewCause::Blind
         | ReviewCause::ProbesExhausted
         | ReviewCause::Contradiction

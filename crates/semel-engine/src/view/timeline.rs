@@ -70,6 +70,8 @@ pub const fn kind(event: &Event) -> &'static str {
         Event::AttemptUnknown { .. } => "AttemptUnknown",
         Event::AttemptPending { .. } => "AttemptPending",
         Event::SentLate { .. } => "SentLate",
+        Event::AccountSeen { .. } => "AccountSeen",
+        Event::CostCounted { .. } => "CostCounted",
         Event::ProbeAnswered { .. } => "ProbeAnswered",
         Event::EvidenceAdded { .. } => "EvidenceAdded",
         Event::ArtifactCreated { .. } => "ArtifactCreated",
@@ -110,6 +112,8 @@ fn step(event: &Event) -> Option<StepName> {
         | Event::AttemptUnknown { op, .. }
         | Event::AttemptPending { op, .. }
         | Event::SentLate { op, .. }
+        | Event::AccountSeen { op, .. }
+        | Event::CostCounted { op, .. }
         | Event::ProbeAnswered { op, .. }
         | Event::EvidenceAdded { op, .. }
         | Event::RetryScheduled { op, .. } => step_of(op),

@@ -12,6 +12,7 @@ mod task;
 use super::{clock::when, command};
 use semel_kernel::{
     operation::Operation,
+    outcome::RefusalKind,
     review::Review,
     step::Step,
     task::Task,
@@ -36,6 +37,9 @@ pub struct Why {
     /// For an operation: what is proven, station by station.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rail: Option<String>,
+    /// For what the target's state did not allow: which of the four it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalKind>,
 }
 
 impl fmt::Display for Why {
@@ -82,6 +86,7 @@ impl Clause {
             state: self.state,
             next: self.commands,
             rail,
+            refusal: None,
         }
     }
 }
@@ -97,7 +102,8 @@ pub fn why_task(task: &Task, now: Now) -> Why {
 pub fn why_step(task: &Task, step: &Step, now: Now) -> Why {
     let rail = step.operation.as_ref().and_then(|id| task.operations.get(id));
     let rail = rail.map(|op| super::Rail::of(task, op).full());
-    step::clause(task, step, now).into_why(format!("step `{}`", step.name), rail)
+    let why = step::clause(task, step, now).into_why(format!("step `{}`", step.name), rail);
+    Why { refusal: step.refusal, ..why }
 }
 
 /// About an operation of the task.
@@ -105,7 +111,8 @@ pub fn why_step(task: &Task, step: &Step, now: Now) -> Why {
 pub fn why_operation(task: &Task, op: &Operation, now: Now) -> Why {
     let rail = super::Rail::of(task, op).full();
     let subject = format!("operation {}", op.planned.id);
-    operation::clause(task, op, now).into_why(subject, Some(rail))
+    let refusal = task.steps.get(&op.step).and_then(|step| step.refusal);
+    Why { refusal, ..operation::clause(task, op, now).into_why(subject, Some(rail)) }
 }
 
 /// About a review of the task.

@@ -1,6 +1,6 @@
 //! The machine of one task, completion by completion, on the in-memory store.
 
-use semel_engine::machine::{Body, Completion, Io, Machine, Moment};
+use semel_engine::machine::{Accounts, Body, Completion, Io, Machine, Moment};
 use semel_kernel::{
     decide::Submission,
     event::Event,
@@ -46,7 +46,8 @@ fn created(inputs: Stored) -> (Machine, Vec<Io>) {
         shared_epoch: 0,
         restored: None,
     };
-    Machine::create(submission, Arc::new(plan), session(), Hash::of(b"digest"), &moment(1)).unwrap()
+    Machine::create(submission, (Arc::new(plan), Accounts::new()), session(), Hash::of(b"digest"), &moment(1))
+        .unwrap()
 }
 
 /// Makes the first turn durable and says what the machine then wants.

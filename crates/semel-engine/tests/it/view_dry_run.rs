@@ -130,7 +130,7 @@ fn each_branch_is_what_follows_from_its_answer() {
     let answers = [Finding::Applied { result: crate::view_world::result("ch_1") }, Finding::Pending];
     for (at, finding) in answers.into_iter().enumerate() {
         let op = after.operations.keys().next().unwrap().clone();
-        let input = Input::Probed { op, asked_at: world.now().at, finding, shown: Json::Null };
+        let input = Input::Probed { op, asked_at: world.now().at, finding, confirm: None, shown: Json::Null };
         let then = feed(&after, input, world.now());
         assert_eq!(kinds[at + 1].1, owed(&world.task, &then, world.now()), "{:?}", kinds[at + 1]);
     }

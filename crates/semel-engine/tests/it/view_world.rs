@@ -10,7 +10,7 @@ use semel_kernel::{
     json::Json,
     law,
     operation::Operation,
-    outcome::{Finding, Outcome, Source, Stored, UnknownCause},
+    outcome::{Finding, Look, Outcome, Source, Stored, UnknownCause},
     plan::{Budget, Plan, PlanStep, StepKind},
     review::{Decision, Review, ReviewCause},
     step::Step,
@@ -139,7 +139,7 @@ pub(crate) fn result(id: &str) -> Stored {
 }
 
 pub(crate) fn refused(retryable: bool, cause: &str) -> Outcome {
-    Outcome::NotApplied { retryable, sent: true, cause: cause.into(), retry_after_ms: None }
+    Outcome::NotApplied { retryable, sent: true, cause: cause.into(), retry_after_ms: None, refusal: None }
 }
 
 pub(crate) fn pending(cause: &str) -> Outcome {
@@ -264,19 +264,19 @@ impl World {
             _ => Json::obj([("status", Json::from(200)), ("body", Json::str("{\"card\":\"[redacted]\"}"))]),
         };
         let op = self.op(step).planned.id.clone();
-        self.take(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+        self.take(Input::Answered { op, attempt, outcome, shown, late_ms: 0, cost: 0 })
     }
 
     pub(crate) fn probed(self, step: &str, finding: Finding) -> Self {
         let op = self.op(step).planned.id.clone();
         let shown = Json::obj([("status", Json::from(404))]);
         let asked_at = Millis(self.at);
-        self.take(Input::Probed { op, asked_at, finding, shown })
+        self.take(Input::Probed { op, asked_at, finding, confirm: None, shown })
     }
 
     pub(crate) fn prechecked(self, finding: Finding, holds: bool) -> Self {
         let op = self.op("charge").planned.id.clone();
-        self.take(Input::Prechecked { op, finding, holds, answered: true, shown: Json::Null })
+        self.take(Input::Prechecked { op, finding, look: Look::answered(holds), shown: Json::Null })
     }
 
     pub(crate) fn evidence(self, source: Source, attempt: Option<u32>, outcome: Outcome) -> Self {

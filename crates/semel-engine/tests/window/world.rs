@@ -28,6 +28,9 @@ use std::{
 /// Random enough for ids, and repeatable.
 struct Counter(AtomicU64);
 
+/// Where the next engine begins to count: two lives on one store must not share their ids.
+static LIVES: AtomicU64 = AtomicU64::new(1);
+
 impl Entropy for Counter {
     fn bits(&self) -> u128 {
         let n = u128::from(self.0.fetch_add(1, Ordering::SeqCst));
@@ -69,7 +72,7 @@ impl World {
         Self { dir: tempfile::tempdir().unwrap(), address: address.to_owned() }
     }
 
-    async fn call(&self, method: &str, path: &str, body: Option<String>) -> Json {
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Option<String>) -> Json {
         let http = HttpConnector::new(
             Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))),
             HttpOptions::default(),
@@ -107,7 +110,7 @@ impl World {
             Arc::new(EnvFileSecrets::new(Box::new(|_: &str| None))),
             HttpOptions::default(),
         );
-        let entropy = Arc::new(Counter(AtomicU64::new(1)));
+        let entropy = Arc::new(Counter(AtomicU64::new(LIVES.fetch_add(1 << 20, Ordering::SeqCst))));
         let engine =
             Engine::start(Arc::clone(&store), Arc::new(http), entropy, Options::default()).await.unwrap();
         let mut progress = engine.progress();

@@ -19,7 +19,7 @@ impl Draft {
         attempt: u32,
         outcome: Outcome,
         shown: Json,
-        late_ms: i64,
+        (late_ms, cost): (i64, i64),
         ctx: Ctx,
     ) -> Result<(), Reject> {
         let found = self.operation(op)?.attempt(attempt);
@@ -27,6 +27,9 @@ impl Draft {
         let is_open = found.state == AttemptState::Open;
         if late_ms > 0 {
             self.record(Event::SentLate { op: op.clone(), attempt, late_ms }, ctx)?;
+        }
+        if cost > 0 {
+            self.record(Event::CostCounted { op: op.clone(), attempt, cost }, ctx)?;
         }
         if !is_open {
             // Its owner was fenced or had given up; what it heard is evidence and is read before anybody is asked.

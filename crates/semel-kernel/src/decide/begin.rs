@@ -60,6 +60,15 @@ impl Draft {
 }
 
 impl Draft {
+    /// Recorded only when it is news, so asking twice adds nothing.
+    pub(super) fn account_seen(&mut self, op: &OperationId, account: String, ctx: Ctx) -> Result<(), Reject> {
+        self.not_ended()?;
+        if self.operation(op)?.account_now.as_ref() == Some(&account) {
+            return Ok(());
+        }
+        self.record(Event::AccountSeen { op: op.clone(), account }, ctx)
+    }
+
     /// Known: nothing was sent, and nothing will be. Where the original of a restored store may have sent it, a person is
     /// asked instead.
     pub(super) fn cannot_write(
@@ -73,7 +82,7 @@ impl Draft {
         let found = self.operation(op)?;
         let (step, judged) = (found.step.clone(), found.judge());
         if judged == Judgement::Unsent {
-            return self.record(Event::StepFailed { step, code, cause, fields }, ctx);
+            return self.record(Event::StepFailed { step, code, cause, fields, refusal: None }, ctx);
         }
         self.need_person(ReviewCause::VersionMissing { what: cause }, ctx)
     }

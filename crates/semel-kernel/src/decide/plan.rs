@@ -53,7 +53,7 @@ impl Draft {
             Resolution::Each { items, list } => self.expand(step, items, list, ctx),
             Resolution::Sleep { until } => self.record(Event::TimerSet { step, at: until }, ctx),
             Resolution::Refuse { code, cause, fields } => {
-                self.record(Event::StepFailed { step, code, cause, fields }, ctx)
+                self.record(Event::StepFailed { step, code, cause, fields, refusal: None }, ctx)
             }
         }
     }
@@ -91,7 +91,10 @@ impl Draft {
                 let named = fields.join(", ");
                 let status = self.operation(&with)?.status().word();
                 let cause = format!("`{with}` is {status} and differs in: {named}; nothing was sent");
-                self.record(Event::StepFailed { step, code: "SM1006".into(), cause, fields }, ctx)
+                self.record(
+                    Event::StepFailed { step, code: "SM1006".into(), cause, fields, refusal: None },
+                    ctx,
+                )
             }
         }
     }
@@ -137,7 +140,7 @@ impl Draft {
                 self.record(Event::StepCommitted { step, proof, authorship: None, output }, ctx)
             }
             Settlement::Failed { code, cause } => {
-                self.record(Event::StepFailed { step, code, cause, fields: Vec::new() }, ctx)
+                self.record(Event::StepFailed { step, code, cause, fields: Vec::new(), refusal: None }, ctx)
             }
             Settlement::WrittenOff => {
                 let by = "the shared operation, which was written off".into();

@@ -8,7 +8,7 @@ use crate::{
     input::Ctx,
     json::Json,
     operation::{Judgement, Operation},
-    outcome::Finding,
+    outcome::{Finding, Look},
     reject::Reject,
     terms::Terms,
     time::Millis,
@@ -20,21 +20,22 @@ impl Draft {
         &mut self,
         op: &OperationId,
         asked_at: Millis,
-        finding: Finding,
+        (finding, confirm): (Finding, Option<Finding>),
         shown: Json,
         ctx: Ctx,
     ) -> Result<(), Reject> {
         let found = self.operation(op)?;
         let settled = is_proof(found, self.terms_of(op)?, asked_at, ctx);
+        let finding = confirm.iter().fold(finding, |first, second| first.confirmed_by(second, settled));
         let op = op.clone();
-        self.record(Event::ProbeAnswered { op, asked_at, finding, settled, shown }, ctx)
+        self.record(Event::ProbeAnswered { op, asked_at, finding, confirm, settled, shown }, ctx)
     }
 
     pub(super) fn prechecked(
         &mut self,
         op: &OperationId,
         finding: Finding,
-        (holds, answered): (bool, bool),
+        look: Look,
         shown: Json,
         ctx: Ctx,
     ) -> Result<(), Reject> {
@@ -44,11 +45,12 @@ impl Draft {
             return Err(Reject::Illegal(format!("`{op}` was sent before its state was looked at")));
         }
         let op = op.clone();
-        self.record(Event::PrecheckAnswered { op, finding, holds, answered, shown }, ctx)
+        let Look { holds, answered, refusal, tag } = look;
+        self.record(Event::PrecheckAnswered { op, finding, holds, answered, refusal, tag, shown }, ctx)
     }
 }
 
-/// Asked after the settled moment, with nothing of ours in flight.
+/// Asked after the settled moment, under the account of the first request, with nothing of ours in flight.
 fn is_proof(op: &Operation, terms: &Terms, asked_at: Millis, ctx: Ctx) -> bool {
-    op.judge() != Judgement::InFlight && asked_at >= op.settled_at(terms, ctx.now)
+    op.judge() != Judgement::InFlight && !op.has_moved() && asked_at >= op.settled_at(terms, ctx.now)
 }

@@ -172,8 +172,13 @@ impl Draft {
             }
             (Some(op), Decision::ItDidNot) => {
                 let cause = format!("{actor} says that it did not happen");
-                let outcome =
-                    Outcome::NotApplied { retryable: true, sent: true, cause, retry_after_ms: None };
+                let outcome = Outcome::NotApplied {
+                    retryable: true,
+                    sent: true,
+                    cause,
+                    retry_after_ms: None,
+                    refusal: None,
+                };
                 self.answer_of_person(op, actor, outcome, Json::Null, ctx)
             }
             (Some(op), Decision::WriteOff) => {

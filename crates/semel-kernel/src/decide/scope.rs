@@ -76,6 +76,8 @@ fn step_of<'a>(task: &'a Task, event: &'a Event) -> Option<&'a Step> {
         | Event::TimerSet { step, .. }
         | Event::TimerFired { step } => step,
         Event::PrecheckAnswered { op, .. }
+        | Event::AccountSeen { op, .. }
+        | Event::CostCounted { op, .. }
         | Event::AttemptAnswered { op, .. }
         | Event::AttemptUnknown { op, .. }
         | Event::AttemptPending { op, .. }

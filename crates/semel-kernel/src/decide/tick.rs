@@ -70,9 +70,9 @@ impl Draft {
                 self.record(Event::StepCommitted { step: step.clone(), proof, authorship, output }, ctx)?;
                 self.close_review(&step, "the outcome is proven now", ctx)
             }
-            Act::Fail { code, cause } => {
+            Act::Fail { code, cause, refusal } => {
                 let code = code.into();
-                self.record(Event::StepFailed { step, code, cause, fields: Vec::new() }, ctx)
+                self.record(Event::StepFailed { step, code, cause, fields: Vec::new(), refusal }, ctx)
             }
             Act::Pace { pause_ms, cause } => {
                 let at = ctx.now.at.plus(self.jittered(id, pause_ms, ctx));
@@ -175,6 +175,7 @@ impl Draft {
                 code: owner.code.clone(),
                 cause: owner.cause.clone(),
                 fields: Vec::new(),
+                refusal: owner.refusal,
             }),
             StepState::Skipped => {
                 Some(Event::StepSkipped { step: name, cause: "the equal call was skipped".into() })
@@ -198,7 +199,8 @@ impl Draft {
             return Some(Event::StepCommitted { step: name, proof: Proof::Items, authorship: None, output });
         };
         let cause = format!("{} of {} items failed, first `{}`", failed.len(), items.len(), first.name);
-        Some(Event::StepFailed { step: name, code: first.code.clone(), cause, fields: Vec::new() })
+        let (code, fields) = (first.code.clone(), Vec::new());
+        Some(Event::StepFailed { step: name, code, cause, fields, refusal: first.refusal })
     }
 
     fn check_budget(&mut self, ctx: Ctx) -> Result<(), Reject> {
@@ -291,7 +293,7 @@ fn moot(task: &Task, review: &Review) -> Option<(Decision, &'static str)> {
     let Some(step) = &review.step else { return cancelling };
     let op = task.steps.get(step).and_then(|s| task.operation_of(s))?;
     match op.judge() {
-        Judgement::NotApplied { .. } if review.cause != ReviewCause::Offline => {
+        Judgement::NotApplied { .. } if !review.cause.is_about_going_on() => {
             Some((Decision::GoOn, "the outcome is proven now"))
         }
         Judgement::NotApplied { .. } | Judgement::Unsent => cancelling,

@@ -27,8 +27,8 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             ended(operation_mut(task, op)?, *attempt, outcome, at)?;
             op
         }
-        Event::PrecheckAnswered { op, finding, holds, answered, .. } => {
-            prechecked(operation_mut(task, op)?, finding, *holds, *answered, at);
+        Event::PrecheckAnswered { op, .. } => {
+            prechecked(operation_mut(task, op)?, event, at);
             op
         }
         Event::ProbeAnswered { op, asked_at, finding, settled, .. } => {
@@ -66,6 +66,21 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             let mut attempts = operation_mut(task, op)?.attempts.iter_mut();
             if let Some(late) = attempts.find(|a| a.n == *attempt) {
                 late.late_ms = late.late_ms.max(*late_ms);
+            }
+            op
+        }
+        Event::AccountSeen { op, account } => {
+            let found = operation_mut(task, op)?;
+            if found.made() == 0 {
+                found.account = Some(account.clone());
+            }
+            found.account_now = Some(account.clone());
+            op
+        }
+        Event::CostCounted { op, attempt, cost } => {
+            let mut attempts = operation_mut(task, op)?.attempts.iter_mut();
+            if let Some(counted) = attempts.find(|a| a.n == *attempt) {
+                counted.cost = counted.cost.saturating_add(*cost);
             }
             op
         }
@@ -125,7 +140,9 @@ fn started(op: &mut Operation, event: &Event, at: Millis) -> Result<(), Corrupt>
         ended_at: None,
         note: String::new(),
         late_ms: 0,
+        cost: 0,
         refused: false,
+        refusal: None,
     });
     Ok(())
 }
@@ -151,9 +168,10 @@ fn settle_attempt(op: &mut Operation, n: u32, outcome: &Outcome, at: Millis, pro
             attempt.state = AttemptState::Applied;
             apply(op, proof, result, at);
         }
-        Outcome::NotApplied { retryable, sent, cause, retry_after_ms } => {
+        Outcome::NotApplied { retryable, sent, cause, retry_after_ms, refusal } => {
             attempt.state = AttemptState::NotApplied { retryable: *retryable, sent: *sent };
             attempt.refused = *sent;
+            attempt.refusal = *refusal;
             attempt.note.clone_from(cause);
             op.asked_to_wait_ms = *retry_after_ms;
         }
@@ -187,9 +205,11 @@ fn apply(op: &mut Operation, proof: Proof, result: &Stored, at: Millis) {
 }
 
 /// For a natural effect whose state already holds there is nothing to send: it is applied, by whom is not proven.
-fn prechecked(op: &mut Operation, finding: &Finding, holds: bool, answered: bool, at: Millis) {
+fn prechecked(op: &mut Operation, event: &Event, at: Millis) {
+    let Event::PrecheckAnswered { finding, holds, answered, refusal, tag, .. } = event else { return };
+    let (holds, answered, refusal, tag) = (*holds, *answered, *refusal, tag.clone());
     let after = op.last_number();
-    op.precheck = Some(Precheck { finding: finding.clone(), holds, answered, at, after });
+    op.precheck = Some(Precheck { finding: finding.clone(), holds, answered, refusal, tag, at, after });
     if let (Finding::Applied { result }, true) = (finding, holds) {
         apply(op, Proof::Probe, result, at);
     }

@@ -12,11 +12,7 @@ use crate::{
     task::Task,
     time::Millis,
 };
-use alloc::{
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{format, string::String, vec::Vec};
 
 pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Corrupt> {
     match event {
@@ -44,7 +40,7 @@ pub(super) fn fold(task: &mut Task, event: &Event, at: Millis) -> Result<(), Cor
             step.output = Some(output.clone());
             Ok(())
         }
-        Event::StepFailed { step, code, cause, fields } => failed(task, step, code, cause, fields, at),
+        Event::StepFailed { step, .. } => failed(task, step, event, at),
         Event::StepWrittenOff { step, .. } => {
             let step = step_mut(task, step)?;
             step.written_off = true;
@@ -125,6 +121,8 @@ fn planned(
         note: String::new(),
         asked_to_wait_ms: None,
         key_epoch: planned.key_epoch,
+        account: None,
+        account_now: None,
     };
     if let Some(restored) = restored {
         super::task::shadow(&mut op, restored);
@@ -138,14 +136,8 @@ fn planned(
 }
 
 /// FAILED means *known not to have happened*; an operation in doubt can never get there.
-fn failed(
-    task: &mut Task,
-    name: &StepName,
-    code: &str,
-    cause: &str,
-    fields: &[String],
-    at: Millis,
-) -> Result<(), Corrupt> {
+fn failed(task: &mut Task, name: &StepName, event: &Event, at: Millis) -> Result<(), Corrupt> {
+    let Event::StepFailed { code, cause, fields, refusal, .. } = event else { return Ok(()) };
     let op = task.steps.get(name).and_then(|s| s.operation.as_ref()).and_then(|id| task.operations.get(id));
     let changes_nothing =
         op.and_then(|o| task.terms(&o.planned)).is_some_and(|t| t.effect == crate::terms::Effect::None);
@@ -155,8 +147,9 @@ fn failed(
     }
     let step = step_mut(task, name)?;
     advance(step, Move::Fail, at)?;
-    step.code = code.to_string();
-    step.cause = cause.to_string();
-    step.fields = fields.to_vec();
+    step.code.clone_from(code);
+    step.cause.clone_from(cause);
+    step.fields.clone_from(fields);
+    step.refusal = *refusal;
     Ok(())
 }

@@ -168,7 +168,7 @@ fn ordered(op: &mut Operation, cause: &ReviewCause, decision: &Decision) {
         Decision::Skip | Decision::Abort => {}
     }
     let again = matches!(decision, Decision::GoOn | Decision::WaitUntil { .. });
-    if *cause == ReviewCause::Offline && again {
+    if cause.is_about_going_on() && again {
         op.granted = op.attempts.iter().map(|a| a.n).max().unwrap_or(0);
         op.not_before = op.attempts.last().and_then(|a| a.ended_at);
     }
@@ -222,7 +222,9 @@ pub(super) fn shadow(op: &mut Operation, restored: Restored) {
             ended_at: Some(restored.adopted_at),
             note: UnknownCause::Restored.words().to_string(),
             late_ms: 0,
+            cost: 0,
             refused: false,
+            refusal: None,
         },
     );
 }

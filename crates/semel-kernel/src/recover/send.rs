@@ -6,7 +6,7 @@ use crate::{
     id::OperationId,
     limit,
     operation::{AttemptState, Judgement, Operation, Precheck},
-    outcome::{Finding, UnknownCause},
+    outcome::{Finding, RefusalKind, UnknownCause},
     review::ReviewCause,
     step::Step,
     terms::{Effect, Terms},
@@ -33,8 +33,7 @@ impl View<'_> {
         if self.now.at > found.at.plus(limit::PRECHECK_FRESH_MS) {
             return Some(Act::Precheck);
         }
-        let cause = || alloc::format!("`require` does not hold: {}", describe(&found.finding));
-        (!found.holds).then(|| Act::Fail { code: "SM3006", cause: cause() })
+        (!found.holds).then(|| not_allowed(found))
     }
 
     /// A target that does not answer says nothing about its state: ask again, but not for ever. Nothing was sent since.
@@ -45,7 +44,7 @@ impl View<'_> {
         let since = self.op.not_before.unwrap_or(Millis::MIN).max(self.last_ended());
         if due > since.plus(for_ms) {
             let cause = "the target did not answer when asked whether `require` holds";
-            return Act::Fail { code: "SM3007", cause: cause.into() };
+            return Act::Fail { code: "SM3007", cause: cause.into(), refusal: None };
         }
         if due > self.now.at { Act::Wait { until: due, why: "the next look-up" } } else { Act::Precheck }
     }
@@ -68,7 +67,7 @@ impl View<'_> {
                 }
                 Judgement::Applied => {
                     let cause = alloc::format!("`{}`, another version of it, is applied", rival.planned.id);
-                    return Some(Act::Fail { code: "SM1006", cause });
+                    return Some(Act::Fail { code: "SM1006", cause, refusal: None });
                 }
                 Judgement::InFlight | Judgement::Pending | Judgement::Unknown | Judgement::Contradiction => {
                     let waits = Act::Wait { until: Millis::MAX, why: "another version to be settled" };
@@ -169,7 +168,7 @@ impl View<'_> {
                 }
             };
         }
-        self.pace().unwrap_or(Act::Begin { why })
+        self.too_dear().or_else(|| self.pace()).unwrap_or(Act::Begin { why })
     }
 
     /// The outcome is unknown, and the target dedupes: same request, same key, inside the window.
@@ -179,6 +178,9 @@ impl View<'_> {
         }
         if self.op.tries() >= self.terms.retry.max {
             return Act::Review { cause: ReviewCause::AttemptsExhausted };
+        }
+        if let Some(too_dear) = self.too_dear() {
+            return too_dear;
         }
         let dead = self.op.dead_at().unwrap_or(Millis::MIN).plus(self.terms.clock_error_ms);
         if !self.terms.dedupe_atomic && self.now.at < dead {
@@ -208,6 +210,13 @@ impl View<'_> {
 
 fn needs_precheck(terms: &Terms) -> bool {
     terms.require || (terms.effect == Effect::Natural && terms.probe.is_some())
+}
+
+/// `require` does not hold; a history of before the kinds says no more than that.
+fn not_allowed(look: &Precheck) -> Act {
+    let kind = look.refusal.map_or_else(alloc::string::String::new, |r| alloc::format!("{}: ", r.words()));
+    let cause = alloc::format!("{kind}`require` does not hold: {}", describe(&look.finding));
+    Act::Fail { code: look.refusal.map_or("SM3006", RefusalKind::code), cause, refusal: look.refusal }
 }
 
 /// A finding in a few words.

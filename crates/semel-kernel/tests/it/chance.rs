@@ -51,6 +51,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
             sent,
             cause: "refused".into(),
             retry_after_ms,
+            refusal: None,
         },
     );
     prop_oneof![

@@ -5,7 +5,7 @@ use semel_kernel::input::Input;
 use semel_kernel::json::Json;
 use semel_kernel::oblige::Obligation;
 use semel_kernel::operation::{AttemptState, Judgement, Status};
-use semel_kernel::outcome::{Finding, Outcome, UnknownCause};
+use semel_kernel::outcome::{Finding, Look, Outcome, UnknownCause};
 use semel_kernel::recover::Act;
 use semel_kernel::review::ReviewCause;
 use semel_kernel::step::StepState;
@@ -184,7 +184,9 @@ fn natural_with_a_probe_looks_first_and_sends_nothing_when_the_state_holds() {
 fn natural_with_a_probe_is_asked_before_it_is_begun_again() {
     let mut story = Story::lost(probed(Effect::Natural));
     story.expect_act("a", &Act::Probe);
-    story.at(200).probe("a", Finding::Absent).tick_at(1_200).expect_begin("a", Why::Harmless);
+    // Set again too early, it could be set over what somebody else has set since.
+    story.at(200).probe("a", Finding::Absent).tick_at(1_200).expect_act("a", &Act::Probe);
+    story.at(SETTLED).probe("a", Finding::Absent).expect_begin("a", Why::Retry);
     let mut story = Story::lost(probed(Effect::Natural));
     story.at(200).probe("a", found()).expect_state("a", StepState::Committed);
     assert_eq!(story.step("a").authorship, Some(Authorship::Unproven));
@@ -236,7 +238,7 @@ fn require_is_asked_again_while_the_target_is_silent() {
     let silent = |story: &mut Story| {
         let (op, shown) = (story.op_id("a"), semel_kernel::json::Json::Null);
         let finding = Finding::Unclear { cause: "no answer".into() };
-        story.give(Input::Prechecked { op, finding, holds: false, answered: false, shown });
+        story.give(Input::Prechecked { op, finding, look: Look::default(), shown });
     };
     let mut story = Story::one(Terms { require: true, ..probed(Effect::Keyed) });
     silent(&mut story);
@@ -374,8 +376,13 @@ fn a_refusal_of_the_second_attempt_says_nothing_about_a_lost_first() {
         for cause in ["401", "404", "429"] {
             let mut story = Story::lost(terms(Effect::Keyed));
             story.tick_at(DEAD + CLOCK).tick_at(DEAD + CLOCK + 1_000).begin("a");
-            let outcome =
-                Outcome::NotApplied { retryable, sent: true, cause: cause.into(), retry_after_ms: None };
+            let outcome = Outcome::NotApplied {
+                retryable,
+                sent: true,
+                cause: cause.into(),
+                retry_after_ms: None,
+                refusal: None,
+            };
             story.answer("a", 2, outcome);
             story.expect_state("a", StepState::Unknown).expect_judged("a", Judgement::Unknown);
             assert_eq!(story.op("a").status(), Status::Unknown);
@@ -597,6 +604,7 @@ fn s25_not_yet_due_is_no_final_answer() {
         sent: true,
         cause: "not yet due".into(),
         retry_after_ms: Some(HOUR),
+        refusal: None,
     };
     story.begin("a").answer("a", 1, not_due).expect_wait("a", HOUR);
     story.tick_at(HOUR).begin("a").answer("a", 2, applied()).expect_state("a", StepState::Committed);
@@ -616,6 +624,7 @@ fn a_pause_is_drawn_between_zero_and_its_doubled_length_and_obeys_the_target() {
                 sent: true,
                 cause: "busy".into(),
                 retry_after_ms: if attempt == made { asked } else { None },
+                refusal: None,
             };
             story.begin("a").answer("a", attempt, outcome);
             if attempt < made {
@@ -682,6 +691,13 @@ fn a_send_that_was_late_is_filed() {
     let mut story = Story::one(terms(Effect::Blind));
     story.begin("a").mark();
     let op = story.op_id("a");
-    story.give(Input::Answered { op, attempt: 1, outcome: applied(), shown: Json::Null, late_ms: 40 });
+    story.give(Input::Answered {
+        op,
+        attempt: 1,
+        outcome: applied(),
+        shown: Json::Null,
+        late_ms: 40,
+        cost: 0,
+    });
     story.expect_names(&["SentLate", "AttemptAnswered", "StepCommitted", "TaskCompleted"]);
 }

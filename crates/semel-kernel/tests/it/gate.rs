@@ -6,7 +6,7 @@ use semel_kernel::json::Json;
 use semel_kernel::limit::{PRECHECK_FRESH_MS, PROGRESS_MS};
 use semel_kernel::oblige::{Obligation, progress_until};
 use semel_kernel::operation::Judgement;
-use semel_kernel::outcome::{Finding, Outcome};
+use semel_kernel::outcome::{Finding, Look, Outcome};
 use semel_kernel::plan::StepKind;
 use semel_kernel::recover::Act;
 use semel_kernel::review::{Decision, ReviewCause};
@@ -99,7 +99,7 @@ fn a_late_send_moves_the_settled_moment() {
         }
         let op = story.op_id("a");
         let (outcome, shown) = (lost(), Json::Null);
-        story.give(Input::Answered { op, attempt: 1, outcome, shown, late_ms: 34_000 });
+        story.give(Input::Answered { op, attempt: 1, outcome, shown, late_ms: 34_000, cost: 0 });
         assert_eq!(story.op("a").attempts[0].dead_at(), Millis(T0 + DEAD + 34_000));
         story.at(SETTLED).probe("a", Finding::Absent).expect_judged("a", Judgement::Unknown);
         story.at(SETTLED + 34_000).probe("a", Finding::Absent).expect_begin("a", Why::Retry);
@@ -153,7 +153,7 @@ fn a_resend_in_doubt_does_not_ask_for_require() {
     story.tick_at(DEAD + CLOCK).tick_at(2 * DEAD).expect_begin("a", Why::SameKey);
     let op = story.op_id("a");
     let (finding, shown) = (Finding::Absent, Json::Null);
-    story.refuses(Input::Prechecked { op, finding, holds: true, answered: true, shown }, "SM1005");
+    story.refuses(Input::Prechecked { op, finding, look: Look::answered(true), shown }, "SM1005");
 }
 
 #[test]
@@ -173,12 +173,17 @@ fn a_copy_looks_before_its_first_own_send() {
 #[test]
 fn a_silent_target_is_asked_again_before_a_late_retry() {
     let mut story = Story::one(requires(Effect::Keyed));
-    let busy =
-        Outcome::NotApplied { retryable: true, sent: true, cause: "429".into(), retry_after_ms: Some(HOUR) };
+    let busy = Outcome::NotApplied {
+        retryable: true,
+        sent: true,
+        cause: "429".into(),
+        retry_after_ms: Some(HOUR),
+        refusal: None,
+    };
     story.precheck("a", Finding::Absent, true).begin("a").answer("a", 1, busy).tick_at(HOUR);
     let silent = |story: &mut Story| {
         let (op, finding, shown) = (story.op_id("a"), unclear(), Json::Null);
-        story.give(Input::Prechecked { op, finding, holds: false, answered: false, shown });
+        story.give(Input::Prechecked { op, finding, look: Look::default(), shown });
     };
     silent(&mut story);
     story.expect_wait("a", HOUR + 1_000).tick_at(HOUR + 120_000).expect_act("a", &Act::Precheck);
@@ -207,7 +212,8 @@ fn natural_never_overwrites_what_it_cannot_read() {
 fn natural_in_progress_is_polled_and_sent_again_once_it_is_absent() {
     let mut story = Story::lost(probed(Effect::Natural));
     story.at(200).probe("a", Finding::Pending).expect_wait("a", 1_200);
-    story.tick_at(1_200).probe("a", Finding::Absent).tick_at(3_000).expect_begin("a", Why::Harmless);
+    story.tick_at(1_200).probe("a", Finding::Absent).tick_at(3_000).expect_act("a", &Act::Probe);
+    story.at(SETTLED).probe("a", Finding::Absent).expect_begin("a", Why::Retry);
 }
 
 #[test]

@@ -10,14 +10,14 @@ use semel_kernel::event::{Authorship, Event, Proof, SCHEMA, Why};
 use semel_kernel::hash::Hash;
 use semel_kernel::id::{ClientId, OperationId, ReviewId, SessionId, TaskId, Tenant};
 use semel_kernel::json::Json;
-use semel_kernel::outcome::{ArtifactRef, Finding, Outcome, Source, Stored, UnknownCause};
+use semel_kernel::outcome::{ArtifactRef, Finding, Outcome, RefusalKind, Source, Stored, UnknownCause};
 use semel_kernel::plan::StepKind;
 use semel_kernel::review::{Decision, ReviewCause};
 use semel_kernel::terms::{Effect, Offline, OnUnknown, Scope, Terms};
 use semel_kernel::time::{Generation, Millis};
 
 use crate::story::{
-    applied, many, name, operation, pay, pending, plan, probed, refused, step, tool, unclear,
+    applied, many, name, operation, pay, pending, plan, probed, refused, stale, step, tool, unclear,
 };
 use crate::table::update_is_asked;
 
@@ -73,7 +73,7 @@ fn every_variant_has_a_stored_form() {
     }
 }
 
-const VARIANTS: [&str; 32] = [
+const VARIANTS: [&str; 34] = [
     "TaskCreated",
     "LeaseAcquired",
     "RecoveryStarted",
@@ -106,6 +106,8 @@ const VARIANTS: [&str; 32] = [
     "TaskCompleted",
     "TaskFailed",
     "TaskCancelled",
+    "CostCounted",
+    "AccountSeen",
 ];
 
 /// Written out, so that a new variant does not compile before it has a name here, and does not pass before a sample.
@@ -143,6 +145,8 @@ fn variant(event: &Event) -> &'static str {
         Event::TaskCompleted { .. } => 29,
         Event::TaskFailed { .. } => 30,
         Event::TaskCancelled { .. } => 31,
+        Event::CostCounted { .. } => 32,
+        Event::AccountSeen { .. } => 33,
     };
     VARIANTS[at]
 }
@@ -251,6 +255,7 @@ fn step_samples() -> Vec<(&'static str, Event)> {
                 code: "SM3001".into(),
                 cause: "declined".into(),
                 fields: vec![],
+                refusal: None,
             },
         ),
         (
@@ -260,6 +265,17 @@ fn step_samples() -> Vec<(&'static str, Event)> {
                 code: "SM1006".into(),
                 cause: "differs".into(),
                 fields: vec!["amount".into()],
+                refusal: None,
+            },
+        ),
+        (
+            "StepFailed-duplicate",
+            Event::StepFailed {
+                step: step(),
+                code: "SM3006".into(),
+                cause: "done before".into(),
+                fields: vec![],
+                refusal: Some(RefusalKind::Duplicate),
             },
         ),
         ("StepWrittenOff", Event::StepWrittenOff { step: step(), by: "ann".into() }),
@@ -298,6 +314,7 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
         sent: false,
         cause: "no route".into(),
         retry_after_ms: Some(500),
+        refusal: None,
     };
     let large = Outcome::Applied { result: Stored::Artifact(artifact()), replayed: true, truncated: true };
     vec![
@@ -309,6 +326,7 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
         ("AttemptAnswered", answered(applied())),
         ("AttemptAnswered-large", answered(large)),
         ("AttemptAnswered-refused", answered(refused(false))),
+        ("AttemptAnswered-stale", answered(stale())),
         ("AttemptAnswered-not-sent", answered(waits)),
         ("AttemptAnswered-contradiction", answered(Outcome::Contradiction { cause: "other".into() })),
         ("AttemptUnknown", unknown(UnknownCause::Timeout)),
@@ -324,6 +342,8 @@ fn attempt_samples() -> Vec<(&'static str, Event)> {
             "AttemptPending",
             Event::AttemptPending { op: op(), attempt: 1, outcome: pending(), shown: shown() },
         ),
+        ("AccountSeen", Event::AccountSeen { op: op(), account: "main".into() }),
+        ("CostCounted", Event::CostCounted { op: op(), attempt: 1, cost: 7 }),
         ("SentLate", Event::SentLate { op: op(), attempt: 1, late_ms: 40 }),
     ]
 }
@@ -333,7 +353,16 @@ fn fact_samples() -> Vec<(&'static str, Event)> {
         op: op(),
         asked_at: Millis(1_700_000_000_000),
         finding,
+        confirm: None,
         settled,
+        shown: shown(),
+    };
+    let confirmed = Event::ProbeAnswered {
+        op: op(),
+        asked_at: Millis(1_700_000_000_000),
+        finding: Finding::Many { cause: "two sources disagree".into() },
+        confirm: Some(Finding::Absent),
+        settled: true,
         shown: shown(),
     };
     let fact = |source, attempt, outcome, contradicts| Event::EvidenceAdded {
@@ -353,10 +382,37 @@ fn fact_samples() -> Vec<(&'static str, Event)> {
                 finding: Finding::Absent,
                 holds: true,
                 answered: true,
+                refusal: None,
+                tag: None,
+                shown: shown(),
+            },
+        ),
+        (
+            "PrecheckAnswered-refused",
+            Event::PrecheckAnswered {
+                op: op(),
+                finding: Finding::Absent,
+                holds: false,
+                answered: true,
+                refusal: Some(RefusalKind::Changed),
+                tag: None,
+                shown: shown(),
+            },
+        ),
+        (
+            "PrecheckAnswered-version",
+            Event::PrecheckAnswered {
+                op: op(),
+                finding: Finding::Absent,
+                holds: true,
+                answered: true,
+                refusal: None,
+                tag: Some("\"v7\"".into()),
                 shown: shown(),
             },
         ),
         ("ProbeAnswered", asked(found, false)),
+        ("ProbeAnswered-confirmed", confirmed),
         ("ProbeAnswered-absent", asked(Finding::Absent, true)),
         ("ProbeAnswered-pending", asked(Finding::Pending, false)),
         ("ProbeAnswered-many", asked(many(), false)),
@@ -405,6 +461,7 @@ fn review_samples() -> Vec<(&'static str, Event)> {
     vec![
         ("ReviewOpened", opened(ReviewCause::Blind, Some("a"))),
         ("ReviewOpened-key-window", opened(ReviewCause::KeyWindowOver, Some("a"))),
+        ("ReviewOpened-account", opened(ReviewCause::AccountChanged, Some("a"))),
         ("ReviewOpened-probes", opened(ReviewCause::ProbesExhausted, Some("a"))),
         ("ReviewOpened-attempts", opened(ReviewCause::AttemptsExhausted, Some("a"))),
         ("ReviewOpened-contradiction", opened(ReviewCause::Contradiction, Some("a"))),

@@ -5,6 +5,7 @@
 mod canon;
 mod chance;
 mod classes;
+mod fields;
 mod gate;
 mod golden;
 mod history;

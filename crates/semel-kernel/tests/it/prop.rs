@@ -10,7 +10,7 @@ use semel_kernel::json::Json;
 use semel_kernel::limit::PRECHECK_FRESH_MS;
 use semel_kernel::oblige::{Obligation, wakes_at};
 use semel_kernel::operation::{AttemptState, Judgement, Operation};
-use semel_kernel::outcome::{Finding, Outcome, Source, Stored};
+use semel_kernel::outcome::{Finding, Look, Outcome, Source, Stored};
 use semel_kernel::plan::{Plan, StepKind};
 use semel_kernel::reject::Reject;
 use semel_kernel::review::Decision;
@@ -100,11 +100,11 @@ impl World {
                     return Ok(());
                 };
                 let (op, attempt) = (op.planned.id.clone(), attempt.n);
-                self.give(Input::Answered { op, attempt, outcome, shown, late_ms })
+                self.give(Input::Answered { op, attempt, outcome, shown, late_ms, cost: 0 })
             }),
             Deed::Probe(n, lag, finding) => self.op(n).map_or(Ok(()), |op| {
                 let asked_at = self.story.now.at.plus(-lag);
-                self.give(Input::Probed { op: op.planned.id, asked_at, finding, shown })
+                self.give(Input::Probed { op: op.planned.id, asked_at, finding, confirm: None, shown })
             }),
             Deed::Receipt(n, attempt, outcome) => self.op(n).map_or(Ok(()), |op| {
                 let (op, source) = (op.planned.id, Source::Receipt);
@@ -187,7 +187,7 @@ impl World {
                 self.give(Input::Resolved { step, resolution })
             }
             Obligation::Precheck(op) => {
-                self.give(Input::Prechecked { op, finding, holds: outcome.is_some(), answered: true, shown })
+                self.give(Input::Prechecked { op, finding, look: Look::answered(outcome.is_some()), shown })
             }
             Obligation::Begin { op, .. } => {
                 let step = self.story.task.operations[&op].step.to_string();
@@ -195,18 +195,18 @@ impl World {
                 self.give(input).unwrap_or_else(|refusal| panic!("what is owed is refused: {refusal}"));
                 let attempt = self.story.task.operations[&op].attempts.last().unwrap().n;
                 outcome.map_or(Ok(()), |outcome| {
-                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0, cost: 0 })
                 })
             }
             Obligation::Probe(op) => {
                 let asked_at = self.story.now.at;
-                self.give(Input::Probed { op, asked_at, finding, shown })
+                self.give(Input::Probed { op, asked_at, finding, confirm: None, shown })
             }
             Obligation::Answer(op) => {
                 let open = self.story.task.operations[&op].attempts.iter();
                 let attempt = open.filter(|a| a.state == AttemptState::Open).map(|a| a.n).next().unwrap();
                 outcome.map_or(Ok(()), |outcome| {
-                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0 })
+                    self.give(Input::Answered { op, attempt, outcome, shown, late_ms: 0, cost: 0 })
                 })
             }
             Obligation::WaitUntil(_) | Obligation::Watch { .. } | Obligation::Person => self.sleep(),

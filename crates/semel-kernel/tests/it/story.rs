@@ -16,7 +16,7 @@ use semel_kernel::input::{Ctx, Input, Resolution};
 use semel_kernel::json::Json;
 use semel_kernel::oblige::{Obligation, obligations, phase};
 use semel_kernel::operation::{Judgement, Operation};
-use semel_kernel::outcome::{Finding, Outcome, Source, Stored, UnknownCause};
+use semel_kernel::outcome::{Finding, Look, Outcome, RefusalKind, Source, Stored, UnknownCause};
 use semel_kernel::plan::{Budget, Plan, PlanStep, StepKind};
 use semel_kernel::recover::{self, Act};
 use semel_kernel::reject::Reject;
@@ -109,7 +109,19 @@ pub(crate) fn applied() -> Outcome {
 }
 
 pub(crate) fn refused(retryable: bool) -> Outcome {
-    Outcome::NotApplied { retryable, sent: true, cause: "refused".into(), retry_after_ms: None }
+    Outcome::NotApplied {
+        retryable,
+        sent: true,
+        cause: "refused".into(),
+        retry_after_ms: None,
+        refusal: None,
+    }
+}
+
+/// The target's own compare-and-set refused it.
+pub(crate) fn stale() -> Outcome {
+    let (cause, refusal) = ("stale version (HTTP 412)".into(), Some(RefusalKind::Stale));
+    Outcome::NotApplied { retryable: false, sent: true, cause, retry_after_ms: None, refusal }
 }
 
 pub(crate) fn lost() -> Outcome {
@@ -254,7 +266,13 @@ impl Story {
 
     pub(crate) fn precheck(&mut self, step: &str, finding: Finding, holds: bool) -> &mut Self {
         let op = self.op_id(step);
-        self.give(Input::Prechecked { op, finding, holds, answered: true, shown: Json::Null })
+        self.give(Input::Prechecked { op, finding, look: Look::answered(holds), shown: Json::Null })
+    }
+
+    /// `require` does not hold, and the look says which of the four it is.
+    pub(crate) fn forbid(&mut self, step: &str, finding: Finding, kind: RefusalKind) -> &mut Self {
+        let (op, look) = (self.op_id(step), Look { refusal: Some(kind), ..Look::answered(false) });
+        self.give(Input::Prechecked { op, finding, look, shown: Json::Null })
     }
 
     pub(crate) fn begin_input(&self, step: &str) -> Input {
@@ -271,8 +289,18 @@ impl Story {
     }
 
     pub(crate) fn answer(&mut self, step: &str, attempt: u32, outcome: Outcome) -> &mut Self {
+        self.answer_at_cost(step, attempt, outcome, 0)
+    }
+
+    pub(crate) fn answer_at_cost(
+        &mut self,
+        step: &str,
+        attempt: u32,
+        outcome: Outcome,
+        cost: i64,
+    ) -> &mut Self {
         let op = self.op_id(step);
-        self.give(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0 })
+        self.give(Input::Answered { op, attempt, outcome, shown: Json::Null, late_ms: 0, cost })
     }
 
     /// A question that leaves now and is answered now.
@@ -283,7 +311,7 @@ impl Story {
 
     pub(crate) fn probe_asked(&mut self, step: &str, asked_at: i64, finding: Finding) -> &mut Self {
         let (op, asked_at) = (self.op_id(step), Millis(T0 + asked_at));
-        self.give(Input::Probed { op, asked_at, finding, shown: Json::Null })
+        self.give(Input::Probed { op, asked_at, finding, confirm: None, shown: Json::Null })
     }
 
     pub(crate) fn receipt(&mut self, step: &str, attempt: Option<u32>, outcome: Outcome) -> &mut Self {

@@ -298,7 +298,7 @@ fn event_of(story: &Story, fact: &Fact, at: i64) -> Event {
         },
         Fact::Asked(finding, settled) => {
             let asked_at = Millis(T0 + at.min(if settled { SETTLED } else { 1_000 }));
-            Event::ProbeAnswered { op, asked_at, finding, settled, shown }
+            Event::ProbeAnswered { op, asked_at, finding, confirm: None, settled, shown }
         }
         Fact::Fenced => Event::LeaseAcquired {
             session: SessionId::parse("ses_2").unwrap(),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: size comes first, before anything is parsed, hashed or sent; a call that passes here once passes always.
 
-use super::{Call, Contract, KeyFormat, Refusal, Seen};
+use super::{Call, Contract, KeyFormat, ProbeRules, Refusal, Seen};
 use crate::{
     fields::{BadIdentity, Digest, MOST_FIELDS},
     http::Marks,
@@ -54,22 +54,41 @@ pub(super) fn operation(contract: &Contract, call: &Call<'_>) -> Result<PlannedO
     })
 }
 
-pub(super) fn request(contract: &Contract, call: &Call<'_>, key: &str) -> Result<HttpRequest, Refusal> {
+pub(super) fn request(
+    contract: &Contract,
+    call: &Call<'_>,
+    key: &str,
+    tag: Option<&str>,
+) -> Result<HttpRequest, Refusal> {
     let target = digest(contract, call.args)?.target;
     let (key_json, task) = (Json::str(key), Json::str(call.task.as_str()));
     let operation = Json::str(id_of(call, &target)?.as_str());
     let vars = [("args", call.args), ("key", &key_json), ("operation", &operation), ("task", &task)];
-    let marks = Marks { key, place: contract.key_place.as_ref(), fence: contract.fence.as_deref() };
+    let if_match = if contract.if_match().is_some() {
+        Some(tag.ok_or_else(|| unfilled("`if_match`: the look before the send told no version"))?)
+    } else {
+        None
+    };
+    let marks = Marks { key, place: contract.key_place.as_ref(), fence: contract.fence.as_deref(), if_match };
     contract.http.build(&vars, marks).map_err(|cause| unfilled(&cause))
 }
 
 pub(super) fn question(contract: &Contract, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
-    let Some(probe) = &contract.probe else {
+    ask(contract, contract.probe.as_ref(), seen)
+}
+
+pub(super) fn confirming_question(contract: &Contract, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
+    let confirm = contract.probe.as_ref().and_then(|probe| probe.confirm.as_ref());
+    ask(contract, confirm.map(|confirm| &*confirm.rules), seen)
+}
+
+fn ask(contract: &Contract, probe: Option<&ProbeRules>, seen: &Seen<'_>) -> Result<HttpRequest, Refusal> {
+    let Some(probe) = probe else {
         let cause = format!("`{}` has no probe; next: add `probe:` to its contract", contract.terms.tool);
         return Err(Refusal { code: "SM4406", cause, fields: Vec::new() });
     };
     let names = Names::of(seen);
-    let marks = Marks { key: seen.key, place: None, fence: None };
+    let marks = Marks { key: seen.key, ..Marks::default() };
     probe.http.build(&names.vars(seen), marks).map_err(|cause| unfilled(&cause))
 }
 

@@ -25,6 +25,8 @@ pub(super) fn lint(contract: &Contract, problems: &mut Problems) {
     lint.key_place();
     lint.reference();
     lint.rules();
+    lint.retry();
+    lint.confirm();
 }
 
 struct Lint<'a> {
@@ -162,7 +164,7 @@ impl Lint<'_> {
         let contract = self.contract;
         let asked = contract.probe.as_ref().map(|probe| probe.all()).unwrap_or_default();
         // The result is taken only when `applied` held, which has looked at the shape.
-        for (path, rule) in asked.iter().filter(|(path, _)| path != "probe.result") {
+        for (path, rule) in asked.iter().filter(|(path, _)| !path.ends_with(".result")) {
             let habits = rule.habits();
             if habits.walked.contains("body") && !habits.typed.contains("body") {
                 let message = format!(
@@ -181,6 +183,49 @@ impl Lint<'_> {
                 self.warn("SM4315", path, &message, "write the number, such as `status == 200`");
             }
         }
+    }
+
+    /// The same question to the same source confirms nothing.
+    fn confirm(&mut self) {
+        let Some(probe) = &self.contract.probe else { return };
+        let Some(confirm) = probe.confirm.as_ref().filter(|confirm| confirm.rules.http == probe.http) else {
+            return;
+        };
+        let again = if confirm.applied { "is there" } else { "is absent" };
+        let message = format!(
+            "`confirm` asks the very same question as the probe: a source that is wrong is wrong twice, and what it says {again} counts as confirmed"
+        );
+        self.warn(
+            "SM4318",
+            "probe.confirm",
+            &message,
+            "ask another source, such as a ledger or the listing by another key",
+        );
+    }
+
+    /// A status in `retry.on` that nothing declares to have changed nothing for now.
+    fn retry(&mut self) {
+        let rules = &self.contract.rules;
+        let listed = rules.retry_on.iter().flatten().copied();
+        let never: Vec<u16> = listed.filter(|status| *status != 429 && !self.may_pass(*status)).collect();
+        for status in never {
+            let message = format!(
+                "`retry.on` lists {status}, but nothing says that such an answer has changed nothing and may pass: it is never tried again because of it"
+            );
+            let hint = "if the target does nothing then, declare it: `refusals: [{ when: status == …, retryable: true }]`; else leave it out";
+            self.warn("SM4317", "retry.on", &message, hint);
+        }
+    }
+
+    /// A declared refusal may hold for some answer of that status.
+    fn may_pass(&self, status: u16) -> bool {
+        let mut passing = self.contract.rules.refusals.iter().filter(|one| one.retryable);
+        passing.any(|one| {
+            let any_status = !one.when.names().iter().any(|name| name == "status");
+            any_status
+                || one.when.source().contains(&status.to_string())
+                || holds(&one.when, u32::from(status))
+        })
     }
 
     fn key_place(&mut self) {

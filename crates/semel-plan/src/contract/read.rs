@@ -5,8 +5,8 @@
 
 use super::{
     AnswerRules, Contract, KeyFormat, ProbeRules, RefusalRule, Source,
-    expr::{QUESTION, REQUEST, rule, word, wrong},
-    terms,
+    expr::{REQUEST, rule, word, wrong},
+    probe, require, retry, terms,
 };
 use crate::{
     fields::{FieldRules, MOST_FIELDS},
@@ -32,27 +32,19 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
     let declared = key_place(&mut f, http.as_ref(), problems);
     let fence = fence(&mut f, problems);
     let rules = answer_rules(&mut f, problems);
-    let require = rule(&mut f, "require", problems);
-    let probe = probe(&mut f, problems).map(|probe| ProbeRules { require, ..probe });
+    let require = require::require(&mut f, problems);
+    let if_match = require::if_match(&mut f, http.as_ref(), problems);
+    let probe = probe::probe(&mut f, problems).map(|probe| ProbeRules { require, if_match, ..probe });
     let (input, output) = (schema(&mut f, "input", problems), schema(&mut f, "output", problems));
-    let account = f.opt_text("account", problems).map(str::to_owned);
+    let account = account(&mut f, problems);
     undo(&mut f, problems);
-    if f.has("require") && !f.has("probe") {
-        wrong::<()>(
-            &mut f,
-            "SM4209",
-            "require",
-            "`require` asks the probe, and there is none",
-            "add `probe:`",
-            problems,
-        );
-    }
+    require::check(&mut f, problems);
     f.finish(problems);
     if problems.errors() > errors {
         return None;
     }
     if let (Some(terms), Some(probe)) = (&mut terms, &probe) {
-        terms.require = probe.require.is_some();
+        terms.require = probe.require.is_some() || probe.if_match.is_some();
     }
     let (terms, http) = (terms?, http?);
     let key_place = declared.or_else(|| usual_key_place(terms.effect, &http));
@@ -73,6 +65,17 @@ pub(super) fn contract(node: &Node, file: &str, problems: &mut Problems) -> Opti
         output,
         source,
     })
+}
+
+/// A label, or a reference to one; an empty one would be the same as every other.
+fn account(f: &mut Fields<'_>, problems: &mut Problems) -> Option<String> {
+    let said = f.opt_text("account", problems)?;
+    let label = said.strip_prefix("env:").or_else(|| said.strip_prefix("file:")).unwrap_or(said);
+    if label.trim().is_empty() {
+        let hint = "write a label, or where it is read: `env:NAME`, `file:PATH`";
+        return wrong(f, "SM4203", "account", "`account` names nothing", hint, problems);
+    }
+    Some(said.to_owned())
 }
 
 fn source(node: &Node, file: &str) -> Source {
@@ -168,6 +171,8 @@ fn answer_rules(f: &mut Fields<'_>, problems: &mut Problems) -> AnswerRules {
         key_in_use: rule(f, "key_in_use", problems),
         key_reused: rule(f, "key_reused", problems),
         result: rule(f, "result", problems),
+        retry_on: retry::on(f, problems),
+        cost: terms::cost_rule(f, problems),
     }
 }
 
@@ -197,26 +202,6 @@ fn kind(one: &mut Fields<'_>, problems: &mut Problems) -> Option<bool> {
             wrong(one, "SM4209", "when", "this does not say whether the refusal is final", hint, problems)
         }
     }
-}
-
-fn probe(f: &mut Fields<'_>, problems: &mut Problems) -> Option<ProbeRules> {
-    let mut probe = f.map("probe", problems)?;
-    let http = http::read(&mut probe, &QUESTION, problems);
-    if let Some(spec) =
-        http.as_ref().filter(|spec| !matches!(spec.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "POST"))
-    {
-        let message = format!("a probe changes nothing, and {} does", spec.method);
-        wrong::<()>(&mut probe, "SM4205", "http", &message, "use GET, or POST for a search", problems);
-    }
-    let rules = ["applied", "absent", "pending", "many", "result"].map(|key| rule(&mut probe, key, problems));
-    let [applied, absent, pending, many, result] = rules;
-    if !probe.has("applied") {
-        let hint = "add `applied:`, an expression over status, headers and body";
-        wrong::<()>(&mut probe, "SM4209", "applied", "the probe cannot find anything", hint, problems);
-    }
-    terms::probe_keys(&mut probe);
-    probe.finish(problems);
-    Some(ProbeRules { http: http?, applied, absent, pending, many, result, require: None })
 }
 
 fn schema(f: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<Schema> {

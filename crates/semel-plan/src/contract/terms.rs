@@ -2,8 +2,9 @@
 //!
 //! Invariant: nothing dangerous has a default: a key window and a settle time are said or the contract is refused.
 
-use super::expr::{word, wrong};
+use super::expr::{rule, word, wrong};
 use crate::{
+    cel::Program,
     duration,
     problem::Problems,
     yaml::{Fields, Node},
@@ -12,7 +13,7 @@ use semel_kernel::{
     hash::Hash,
     id::ToolName,
     limit,
-    terms::{Effect, Offline, OnUnknown, ProbeTerms, RetryTerms, Scope, Terms},
+    terms::{CostTerms, Effect, Offline, OnUnknown, ProbeTerms, RetryTerms, Scope, Terms},
 };
 
 const EFFECTS: [(&str, Effect); 5] = [
@@ -54,6 +55,7 @@ pub(super) fn read(f: &mut Fields<'_>, contract: Hash, problems: &mut Problems) 
         timeout_ms: positive(f, "timeout", problems).unwrap_or(limit::TIMEOUT_MS),
         send_within_ms: positive(f, "send_within", problems).unwrap_or(limit::SEND_WITHIN_MS),
         retry: retry(f, limits.attempts, problems),
+        cost: limits.cost,
         scope: scope(f, problems),
         ..Terms::new(tool?, contract)
     };
@@ -118,16 +120,48 @@ fn positive(f: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> O
     )
 }
 
+#[derive(Default)]
 struct Limits {
     attempts: Option<u32>,
     probes: Option<u32>,
+    cost: Option<CostTerms>,
+}
+
+/// `limits.cost`: a maximum, and what an attempt costs, whatever comes of it or as its answer says.
+fn cost(limits: &mut Fields<'_>, problems: &mut Problems) -> Option<CostTerms> {
+    let mut cost = limits.map("cost", problems)?;
+    cost.required("max", problems);
+    let max = cost.count("max", 1, problems).map(i64::from);
+    let attempt = cost.count("attempt", 1, problems).map(i64::from);
+    let by_answer = cost.has("answer");
+    if attempt.is_none() && !by_answer {
+        let hint = "add `attempt:`, what each costs, or `answer:`, a rule over the answer";
+        wrong::<()>(&mut cost, "SM4209", "max", "nothing says what an attempt costs", hint, problems);
+    }
+    if let (Some(max), Some(attempt)) = (max, attempt)
+        && attempt > max
+    {
+        let message = format!("one attempt costs {attempt}, more than all of them may");
+        wrong::<()>(&mut cost, "SM4203", "attempt", &message, "raise `max`", problems);
+    }
+    cost.finish(problems);
+    Some(CostTerms { max: max?, attempt: attempt.unwrap_or(0) })
+}
+
+/// The rule of `limits.cost.answer`; what stands beside it is read with the terms.
+pub(super) fn cost_rule(f: &mut Fields<'_>, problems: &mut Problems) -> Option<Program> {
+    let limits = f.node("limits").filter(|node| node.as_map().is_some())?;
+    let mut limits = Fields::of(limits, f.file(), f.path_of("limits"), problems)?;
+    let cost = limits.node("cost").filter(|node| node.as_map().is_some())?;
+    rule(&mut Fields::of(cost, f.file(), limits.path_of("cost"), problems)?, "answer", problems)
 }
 
 fn limits(f: &mut Fields<'_>, problems: &mut Problems) -> Limits {
-    let Some(mut limits) = f.map("limits", problems) else { return Limits { attempts: None, probes: None } };
+    let Some(mut limits) = f.map("limits", problems) else { return Limits::default() };
     let (attempts, probes) = (limits.count("attempts", 1, problems), limits.count("probes", 1, problems));
+    let cost = cost(&mut limits, problems);
     limits.finish(problems);
-    Limits { attempts, probes }
+    Limits { attempts, probes, cost }
 }
 
 /// Marks the keys of `probe` that belong to the terms as known.
@@ -177,6 +211,8 @@ fn retry(f: &mut Fields<'_>, most: Option<u32>, problems: &mut Problems) -> Retr
                 cap_ms: retry.duration("cap", problems).unwrap_or(usual.cap_ms).max(wait_ms),
                 jitter: word(&mut retry, "jitter", &[("full", true), ("none", false)], true, problems),
             };
+            // Which answers it is about is read with what they mean.
+            retry.has("on");
             retry.finish(problems);
             read
         }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every rule and every template of a contract is named here, so that nobody who asks overlooks one.
 
-use super::{AnswerRules, Contract, ProbeRules};
+use super::{AnswerRules, Contract, IfMatch, ProbeRules, Require};
 use crate::{
     cel::Program,
     http::{BodyKind, HttpSpec},
@@ -20,6 +20,7 @@ impl AnswerRules {
             ("key_in_use", &self.key_in_use),
             ("key_reused", &self.key_reused),
             ("result", &self.result),
+            ("limits.cost.answer", &self.cost),
         ];
         let refusals =
             self.refusals.iter().enumerate().map(|(i, one)| (format!("refusals[{i}].when"), &one.when));
@@ -28,17 +29,13 @@ impl AnswerRules {
 }
 
 impl ProbeRules {
-    /// Its rules, each with its path in the document; `require` stands beside the probe.
+    /// Its rules, each with its path in the document; `require` and `if_match` stand beside the probe.
     pub(super) fn all(&self) -> Vec<(String, &Program)> {
-        present([
-            ("probe.applied", &self.applied),
-            ("probe.absent", &self.absent),
-            ("probe.pending", &self.pending),
-            ("probe.many", &self.many),
-            ("probe.result", &self.result),
-            ("require", &self.require),
-        ])
-        .collect()
+        let asked = self.answers("probe");
+        let second = self.confirm.iter().flat_map(|confirm| confirm.rules.answers("probe.confirm"));
+        let version = self.if_match.iter().filter_map(IfMatch::rule).map(|r| ("if_match".to_owned(), r));
+        let asked = asked.chain(second);
+        asked.chain(self.require.iter().flat_map(Require::all)).chain(version).collect()
     }
 }
 
@@ -48,13 +45,38 @@ fn present<'a, const N: usize>(
     named.into_iter().filter_map(|(name, rule)| Some((name.to_owned(), rule.as_ref()?)))
 }
 
+impl ProbeRules {
+    /// The rules over its answer, each with its path under `at`.
+    fn answers<'a>(&'a self, at: &'static str) -> impl Iterator<Item = (String, &'a Program)> {
+        let named = [
+            ("applied", &self.applied),
+            ("absent", &self.absent),
+            ("pending", &self.pending),
+            ("many", &self.many),
+            ("result", &self.result),
+        ];
+        present(named).map(move |(name, rule)| (format!("{at}.{name}"), rule))
+    }
+}
+
 impl Contract {
+    /// Every request that it makes: the effect's, the look-up's, the confirming one's.
+    fn requests(&self) -> impl Iterator<Item = &HttpSpec> {
+        let probe = self.probe.as_ref();
+        let second = probe.and_then(|probe| probe.confirm.as_ref()).map(|confirm| &confirm.rules.http);
+        [Some(&self.http), probe.map(|probe| &probe.http), second].into_iter().flatten()
+    }
+
+    /// Where the version that a request names is read, if it names one.
+    pub(crate) fn if_match(&self) -> Option<&IfMatch> {
+        self.probe.as_ref().and_then(|probe| probe.if_match.as_ref())
+    }
+
     /// The expressions of all requests and rules.
     fn programs(&self) -> Vec<&Program> {
         let probe = self.probe.as_ref();
         let rules = self.rules.all().into_iter().chain(probe.map(ProbeRules::all).unwrap_or_default());
-        let requests = [Some(&self.http), probe.map(|probe| &probe.http)];
-        let asked = requests.into_iter().flatten().flat_map(of_request);
+        let asked = self.requests().flat_map(of_request);
         rules.map(|(_, rule)| rule).chain(asked).collect()
     }
 
@@ -69,8 +91,7 @@ impl Contract {
     }
 
     pub(super) fn secret_references(&self) -> Vec<String> {
-        let requests = [Some(&self.http), self.probe.as_ref().map(|probe| &probe.http)];
-        let auth = requests.into_iter().flatten().filter_map(|http| http.auth.as_ref());
+        let auth = self.requests().filter_map(|http| http.auth.as_ref());
         let mut found: Vec<String> = auth.map(|auth| auth.secret.clone()).collect();
         found.dedup();
         found

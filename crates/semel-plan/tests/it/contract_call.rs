@@ -15,7 +15,7 @@ fn plan(contract: &Contract, args: &str) -> PlannedOperation {
 
 fn request(contract: &Contract, args: &str) -> Result<HttpRequest, String> {
     let args = json(args);
-    contract.request(&Caller::new().call(&args), "k1k1k1k1").map_err(|e| e.cause)
+    contract.request(&Caller::new().call(&args), "k1k1k1k1", None).map_err(|e| e.cause)
 }
 
 struct Vault;
@@ -138,7 +138,7 @@ fn arguments_that_are_too_large_are_named() {
         assert!(refusal.cause.contains(part), "{part}: {}", refusal.cause);
     }
     let caller = Caller::new();
-    assert_eq!(contract.request(&caller.call(&args), "k").unwrap_err().code, "SM4401");
+    assert_eq!(contract.request(&caller.call(&args), "k", None).unwrap_err().code, "SM4401");
 }
 
 #[test]

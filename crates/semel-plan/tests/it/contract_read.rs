@@ -3,7 +3,8 @@
 use crate::contract_support::{contract, read, tell};
 use semel_kernel::{
     hash::Hash,
-    terms::{Effect, Guarantee, Offline, OnUnknown, Scope},
+    outcome::Finding,
+    terms::{CostTerms, Effect, Guarantee, Offline, OnUnknown, Scope},
 };
 use semel_plan::{
     contract::Contract,
@@ -302,4 +303,116 @@ fn a_contract_tells_the_secrets_of_its_request_and_its_look_up() {
     assert_eq!(contract(&text("file:/b")).secrets(), ["env:A", "file:/b"]);
     assert_eq!(contract(&text("env:A")).secrets(), ["env:A"]);
     assert_eq!(contract(&format!("tool: t\n{HTTP}")).secrets(), Vec::<String>::new());
+}
+
+#[test]
+fn what_the_look_before_a_send_needs_is_checked_with_its_places() {
+    let text = format!(
+        "tool: pay\neffect: queryable\n{PROBE}  settle: 1s\nrequire:\n  holds: statu == 200\n  stael: status == 409\nif_match: \"${{{{ headers.etag }}}}\"\nhttp: {{ method: POST, url: https://pay.example/v1 }}\n"
+    );
+    assert_eq!(
+        errors(&text),
+        ["SM4202 9:10 require.holds", "SM4010 10:3 require.stael", "SM4201 11:12 if_match"]
+    );
+    assert_eq!(
+        errors(&format!("tool: pay\n{HTTP}require: {{ holds: status == 200 }}\nif_match: true\n")),
+        ["SM4209 3:10 require", "SM4209 4:11 if_match"]
+    );
+    assert_eq!(
+        errors(&format!("tool: pay\neffect: keyed\nkey_window: 1h\n{HTTP}{PROBE}require: {{}}\n")),
+        ["SM4209 9:10 require"]
+    );
+    let twice = "http: { method: POST, url: https://pay.example/v1, headers: { If-Match: x } }\n";
+    let text = format!("tool: pay\neffect: keyed\nkey_window: 1h\n{PROBE}if_match: true\n{twice}");
+    assert_eq!(errors(&text), ["SM4203 8:11 if_match"]);
+    assert!(contract(&format!("tool: pay\nif_match: false\n{HTTP}")).terms.probe.is_none());
+}
+
+#[test]
+fn retry_on_lists_statuses_and_nothing_that_is_unknown() {
+    let with = |on: &str| format!("tool: pay\n{HTTP}retry: {{ on: {on} }}\n");
+    assert_eq!(
+        errors(&with("[429, timeout, 99, not_sent, lost]")),
+        ["SM4203 3:20 retry.on[1]", "SM4203 3:29 retry.on[2]", "SM4203 3:43 retry.on[4]"]
+    );
+    assert!(tell(&read(&with("[timeout]")).unwrap_err()).contains("proves nothing"));
+    assert_eq!(errors(&with("429")), ["SM4009 3:14 retry.on"]);
+    contract(&with("[not_sent]"));
+}
+
+/// A 5xx or a final refusal in the list promises a retry that never comes.
+#[test]
+fn retry_on_what_nothing_declares_effect_free_is_warned_of() {
+    let with = |on: &str, refusals: &str| {
+        let text = format!(
+            "tool: t\neffect: keyed\nkey_window: 24h\nsend_key_as: {{ header: k }}\n{HTTP}retry: {{ on: {on} }}\nrefusals: {refusals}\n"
+        );
+        warnings(&text)
+    };
+    assert_eq!(with("[429, not_sent]", "[]"), Vec::<&str>::new());
+    assert_eq!(with("[503, 400]", "[]"), ["SM4317", "SM4317"]);
+    assert_eq!(with("[503]", "[{ when: status == 503, final: true }]"), ["SM4317"]);
+    for declared in
+        ["status == 503", "status == 503 && has(body.busy)", "status >= 500", "body.code == 'not_due'"]
+    {
+        assert_eq!(
+            with("[503]", &format!("[{{ when: \"{declared}\", retryable: true }}]")),
+            Vec::<&str>::new(),
+            "{declared}"
+        );
+    }
+}
+
+#[test]
+fn a_limit_of_cost_says_what_an_attempt_costs() {
+    let with = |cost: &str| format!("tool: pay\n{HTTP}limits: {{ cost: {cost} }}\n");
+    assert_eq!(errors(&with("{ max: 5 }")), ["SM4209 3:24 limits.cost.max"]);
+    assert_eq!(errors(&with("{ max: 5, attempt: 6 }")), ["SM4203 3:36 limits.cost.attempt"]);
+    assert_eq!(errors(&with("{ attempt: 6 }")), ["SM4011 3:17 limits.cost"]);
+    assert_eq!(errors(&with("{ max: 5, answer: bod.cost }")), ["SM4202 3:35 limits.cost.answer"]);
+    assert_eq!(errors(&with("{ max: 5, attempt: 1, most: 3 }")), ["SM4010 3:39 limits.cost.most"]);
+    assert_eq!(errors(&with("7")), ["SM4009 3:17 limits.cost"]);
+    let both = contract(&with("{ max: 5, attempt: 2, answer: body.cost }"));
+    assert_eq!(both.terms.cost, Some(CostTerms { max: 5, attempt: 2 }));
+    assert_eq!(Contract::from_document(&both.document).unwrap().terms, both.terms);
+}
+
+#[test]
+fn a_confirming_probe_is_read_with_its_places() {
+    let with = |confirm: &str| {
+        format!(
+            "tool: pay\neffect: keyed\nkey_window: 24h\nsend_key_as: {{ header: k }}\n{HTTP}{PROBE}  confirm:\n{confirm}"
+        )
+    };
+    let get =
+        "    http: { method: GET, url: https://ledger.example/v1 }\n    applied: body.id == args.order\n";
+    assert_eq!(
+        errors(&with("    on: never\n    applied: statu == 200\n    settle: 1s\n")),
+        [
+            "SM4011 11:5 probe.confirm",
+            "SM4209 11:5 probe.confirm.absent",
+            "SM4203 11:9 probe.confirm.on",
+            "SM4202 12:14 probe.confirm.applied",
+            "SM4010 13:5 probe.confirm.settle",
+        ]
+    );
+    assert_eq!(errors(&with(get)), ["SM4209 11:5 probe.confirm.absent"]);
+    let delete = get.replace("GET", "DELETE");
+    assert_eq!(errors(&with(&format!("{delete}    on: applied\n"))), ["SM4205 11:11 probe.confirm.http"]);
+    let read = contract(&with(&format!("{get}    absent: status == 404\n")));
+    assert!(!read.is_confirmed(&Finding::Pending) && read.is_confirmed(&Finding::Absent));
+    assert_eq!(read.secrets(), Vec::<String>::new());
+    // The same question to the same source confirms nothing.
+    let same = "    http: { method: GET, url: https://pay.example/v1 }\n    applied: body.id == args.order\n    absent: status == 404\n";
+    assert!(warnings(&with(same)).contains(&"SM4318"));
+    assert!(!warnings(&with(&format!("{get}    absent: status == 404\n"))).contains(&"SM4318"));
+}
+
+#[test]
+fn an_account_is_a_label_or_a_reference_to_one() {
+    let with = |account: &str| format!("tool: pay\n{HTTP}account: {account}\n");
+    assert_eq!(errors(&with("\"env:\"")), ["SM4203 3:11 account"]);
+    assert_eq!(errors(&with("\" \"")), ["SM4203 3:11 account"]);
+    assert_eq!(contract(&with("main")).account_reference(), None);
+    assert_eq!(contract(&with("env:PAY_ACCOUNT")).account_reference(), Some("env:PAY_ACCOUNT"));
 }

@@ -17,10 +17,11 @@ fn short(outcome: &Outcome) -> String {
             format!("applied {}{marks}", result.canonical())
         }
         Outcome::Applied { result: Stored::Artifact(_), .. } => "applied artifact".to_owned(),
-        Outcome::NotApplied { retryable, sent, cause, retry_after_ms } => {
+        Outcome::NotApplied { retryable, sent, cause, retry_after_ms, refusal } => {
             let kind = if *retryable { "retryable" } else { "final" };
             let after = retry_after_ms.map(|ms| format!(" after {ms}")).unwrap_or_default();
-            format!("not applied {kind} sent={sent}{after} [{cause}]")
+            let which = refusal.map(|refusal| format!(" {refusal:?}")).unwrap_or_default();
+            format!("not applied {kind}{which} sent={sent}{after} [{cause}]")
         }
         Outcome::Pending { handle, cause } => format!("pending {} [{cause}]", handle.canonical()),
         Outcome::Unknown { cause } => format!("unknown {cause:?}"),
@@ -234,4 +235,66 @@ fn a_bomb_in_an_answer_is_unknown_and_said() {
 fn a_tool_without_effect_is_judged_by_the_same_table() {
     let get = contract("tool: look\neffect: none\nhttp: { method: GET, url: https://a.example/x }");
     assert_eq!(judge(&get, &answer(500, "")).0, "unknown Undeclared");
+}
+
+/// The target compared the version that the request named, so a 412 proves that it set nothing; without one it may
+/// mean anything.
+#[test]
+fn a_412_to_a_named_version_is_a_stale_version() {
+    let probe =
+        "probe:\n  http: { method: GET, url: https://pay.example/v1 }\n  applied: body.id == args.order\n";
+    let named = format!("{probe}if_match: true\n");
+    let said = answer(412, r#"{"error":"precondition"}"#);
+    check(&named, &said, "not applied final Stale sent=true [stale version (HTTP 412): precondition]");
+    check(probe, &said, "unknown Undeclared");
+    check(
+        &format!("{named}refusals: [{{ when: status == 412, retryable: true }}]\n"),
+        &said,
+        "not applied retryable sent=true [refused for now (HTTP 412): precondition]",
+    );
+}
+
+/// The list only takes away: what passes and is not listed is final, and what is unknown stays so whatever is listed.
+#[test]
+fn retry_on_chooses_among_the_refusals_that_may_pass() {
+    let on = |list: &str| {
+        format!(
+            "retry: {{ on: {list} }}\nrefusals: [{{ when: status == 409, retryable: true, cause: not due }}]\n"
+        )
+    };
+    let left_out = "and not retried, as `retry.on` leaves it out";
+    check(&on("[429]"), &answer(429, "{}"), "not applied retryable sent=true [refused for now (HTTP 429)]");
+    check(
+        &on("[429]"),
+        &answer(409, "{}"),
+        &format!("not applied final sent=true [not due, {left_out} (HTTP 409)]"),
+    );
+    check(&on("[409]"), &answer(409, "{}"), "not applied retryable sent=true [not due (HTTP 409)]");
+    check(
+        &on("[not_sent]"),
+        &answer(429, "{}"),
+        &format!("not applied final sent=true [refused for now, {left_out} (HTTP 429)]"),
+    );
+    check(&on("[not_sent]"), &not_sent(), "not applied retryable sent=false [refused]");
+    check(&on("[429]"), &not_sent(), "not applied retryable sent=false [refused]");
+    check(&on("[503]"), &answer(503, "{}"), "unknown Undeclared");
+    check(&on("[503]"), &lost(UnknownCause::Timeout), "unknown Timeout");
+    check(&on("[400]"), &answer(400, "{}"), "not applied final sent=true [refused (HTTP 400)]");
+}
+
+#[test]
+fn an_answer_says_what_it_cost() {
+    let contract = keyed("limits: { cost: { max: 9, answer: body.usage.total } }\n");
+    let args = json(r#"{"order":"o1"}"#);
+    for (status, body, expected) in [
+        (200, r#"{"usage":{"total":3}}"#, 3),
+        (500, r#"{"usage":{"total":0.2}}"#, 1),
+        (200, r#"{"usage":{"total":-3}}"#, 0),
+        (200, r#"{"usage":{"total":"3"}}"#, 0),
+        (200, r#"{"usage":{"total":1e15}}"#, 1_000_000_000_000_000),
+        (200, "{}", 0),
+    ] {
+        assert_eq!(contract.cost(&answer(status, body), &seen(&args)), expected, "{body}");
+    }
+    assert_eq!(contract.cost(&lost(UnknownCause::Timeout), &seen(&args)), 0);
 }

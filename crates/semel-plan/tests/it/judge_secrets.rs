@@ -24,8 +24,8 @@ fn judged(contract: &Contract, report: Report) -> (Outcome, String) {
     let args = json(r#"{"order":"o1"}"#);
     let report = with_secret(report);
     let (outcome, shown) = contract.outcome(&report, &seen(&args));
-    let (finding, holds, asked) = contract.requirement(&report, &seen(&args));
-    let all = format!("{outcome:?} {} {finding:?} {holds} {}", shown.canonical(), asked.canonical());
+    let (finding, look, asked) = contract.requirement(&report, &seen(&args));
+    let all = format!("{outcome:?} {} {finding:?} {look:?} {}", shown.canonical(), asked.canonical());
     for part in ["correct", "horse", "Y29ycmVj", "battery"] {
         assert!(!all.to_lowercase().contains(&part.to_lowercase()), "{part} in {all}");
     }
@@ -43,7 +43,10 @@ fn causes_and_what_is_shown() {
     let said = format!(r#"{{"error":{{"message":"bad key {KEY}"}},"{KEY}":"{ENCODED}"}}"#);
     let (outcome, all) = judged(&keyed(""), answer(400, &said));
     let cause = "refused (HTTP 400): bad key ***".to_owned();
-    assert_eq!(outcome, Outcome::NotApplied { retryable: false, sent: true, cause, retry_after_ms: None });
+    assert_eq!(
+        outcome,
+        Outcome::NotApplied { retryable: false, sent: true, cause, retry_after_ms: None, refusal: None }
+    );
     assert!(all.contains(r#""message":"bad key ***""#), "{all}");
     for rule in ["key_reused: status == 400", "key_in_use: status == 400", "pending: status == 400"] {
         judged(&keyed(rule), answer(400, &said));

@@ -106,6 +106,7 @@ impl Fate {
             sent: true,
             cause: "the target said no".to_owned(),
             retry_after_ms: None,
+            refusal: None,
         };
         match self {
             Self::Applied => applied("sent"),
@@ -164,7 +165,7 @@ fn begin(task: &Task, op: OperationId) -> Input {
 
 fn answer(task: &Task, op: OperationId, fate: Fate) -> Input {
     let attempt = task.operations.get(&op).map_or(0, semel_kernel::operation::Operation::made);
-    Input::Answered { op, attempt, outcome: fate.outcome(), shown: Json::Null, late_ms: 0 }
+    Input::Answered { op, attempt, outcome: fate.outcome(), shown: Json::Null, late_ms: 0, cost: 0 }
 }
 
 /// The turn of an owner that takes a task up and comes no further.

@@ -25,6 +25,8 @@ const fn word(event: &Event) -> Option<&'static str> {
         Event::AttemptUnknown { .. } => "UNKNOWN",
         Event::AttemptPending { .. } => "PENDING",
         Event::SentLate { .. } => "SENT LATE",
+        Event::AccountSeen { .. } => "ACCOUNT",
+        Event::CostCounted { .. } => "COST",
         Event::EvidenceAdded { .. } => "EVIDENCE",
         Event::StepCommitted { .. } | Event::TimerFired { .. } => "COMMITTED",
         Event::StepFailed { .. } => "FAILED",

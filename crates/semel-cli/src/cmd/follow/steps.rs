@@ -11,7 +11,7 @@ use crate::{
 };
 use semel_kernel::{
     id::StepName,
-    outcome::Stored,
+    outcome::{RefusalKind, Stored},
     step::{Step, StepState},
     task::Task,
     terms::Guarantee,
@@ -36,6 +36,8 @@ pub(crate) struct StepReport<'a> {
     cause: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     fields: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<RefusalKind>,
     output: Option<&'a Stored>,
 }
 
@@ -73,6 +75,7 @@ pub(crate) fn step_report<'a>(task: &'a Task, step: &'a Step, shared: &Shared) -
         code: &step.code,
         cause: &step.cause,
         fields: &step.fields,
+        refusal: step.refusal,
         output: step.output.as_ref(),
     }
 }

@@ -48,12 +48,13 @@ pub(super) fn of(task: &Task, review: &Review, now: Now) -> Advice {
         ReviewCause::Contradiction => subject.contradiction(),
         ReviewCause::ProbesExhausted => subject.ask_again(),
         ReviewCause::Offline => subject.offline(),
+        ReviewCause::Budget { which } => subject.spent(which),
         ReviewCause::Compensate => subject.compensate(),
         ReviewCause::Blind
         | ReviewCause::KeyWindowOver
+        | ReviewCause::AccountChanged
         | ReviewCause::AttemptsExhausted
         | ReviewCause::CancelledWhileUnknown
-        | ReviewCause::Budget { .. }
         | ReviewCause::NoProgress { .. }
         | ReviewCause::VersionMissing { .. } => subject.look_yourself(),
     }
@@ -82,6 +83,7 @@ fn about_task(task: &Task, review: &Review) -> Advice {
         }
         ReviewCause::Blind
         | ReviewCause::KeyWindowOver
+        | ReviewCause::AccountChanged
         | ReviewCause::ProbesExhausted
         | ReviewCause::AttemptsExhausted
         | ReviewCause::Contradiction
@@ -213,6 +215,20 @@ impl About<'_> {
         let go_on = command::decide(self.task, self.review, &Decision::GoOn);
         let act = format!("bring the target back, then `{go_on}`");
         let why = "not one byte of any attempt was handed to a connection, so nothing happened";
+        Advice::new(act, why)
+            .unless("the step is not needed: then answer `--skip`")
+            .unless("the work is no longer wanted: then answer `--abort`")
+    }
+
+    /// A budget of the operation itself.
+    fn spent(&self, which: &str) -> Advice {
+        if !matches!(self.op.judge(), Judgement::NotApplied { .. }) {
+            return self.look_yourself();
+        }
+        let go_on = command::decide(self.task, self.review, &Decision::GoOn);
+        let act = format!("decide whether it is worth more, then `{go_on}`");
+        let why =
+            format!("the budget `{which}` of the contract is spent, and every attempt is proven not applied");
         Advice::new(act, why)
             .unless("the step is not needed: then answer `--skip`")
             .unless("the work is no longer wanted: then answer `--abort`")

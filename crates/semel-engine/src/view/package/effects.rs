@@ -5,7 +5,7 @@ use semel_kernel::{
     id::{OperationId, StepName},
     json::Json,
     operation::{Judgement, Operation},
-    outcome::Stored,
+    outcome::{RefusalKind, Stored},
     step::StepState,
     task::Task,
     terms::Effect,
@@ -58,6 +58,9 @@ pub struct Absent {
     pub step: StepName,
     /// How we know.
     pub because: String,
+    /// Which of the four it is, where the target's state does not allow it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<RefusalKind>,
 }
 
 /// Operations that change something at a target.
@@ -109,7 +112,7 @@ fn doubt(task: &Task, op: &Operation) -> Unknown {
 pub(super) fn absent(task: &Task) -> Vec<Absent> {
     let one = |op: &Operation| {
         let because = match op.judge() {
-            Judgement::Unsent => "no attempt is recorded, and nothing leaves unrecorded".to_owned(),
+            Judgement::Unsent => unsent(task, op),
             Judgement::NotApplied { .. } => refusals(op),
             Judgement::InFlight
             | Judgement::Applied
@@ -117,10 +120,17 @@ pub(super) fn absent(task: &Task) -> Vec<Absent> {
             | Judgement::Unknown
             | Judgement::Contradiction => return None,
         };
-        Some(Absent { operation: op.planned.id.clone(), step: op.step.clone(), because })
+        let refusal = task.steps.get(&op.step).and_then(|s| s.refusal);
+        Some(Absent { operation: op.planned.id.clone(), step: op.step.clone(), because, refusal })
     };
     let skipped = |op: &&Operation| task.steps.get(&op.step).is_none_or(|s| s.state != StepState::Committed);
     effects(task).filter(skipped).filter_map(one).collect()
+}
+
+fn unsent(task: &Task, op: &Operation) -> String {
+    let refused = task.steps.get(&op.step).filter(|s| s.refusal.is_some());
+    let refused = refused.map_or_else(String::new, |s| format!(" ({})", clean(&s.cause)));
+    format!("no attempt is recorded, and nothing leaves unrecorded{refused}")
 }
 
 fn refusals(op: &Operation) -> String {

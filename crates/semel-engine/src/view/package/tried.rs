@@ -40,7 +40,7 @@ fn one(recorded: &Recorded) -> Option<Tried> {
         | Event::AttemptPending { op, attempt, outcome, shown } => {
             (op, format!("attempt {attempt}"), outcome_words(outcome), shown)
         }
-        Event::ProbeAnswered { op, asked_at, finding, settled, shown } => {
+        Event::ProbeAnswered { op, asked_at, finding, settled, shown, .. } => {
             let sent = crate::view::clock::utc(*asked_at);
             let place = if *settled { "after" } else { "before" };
             let what = format!("look-up sent at {sent}, {place} the settled moment");
@@ -59,6 +59,8 @@ fn one(recorded: &Recorded) -> Option<Tried> {
         | Event::StepSkipped { .. }
         | Event::StepStarted { .. }
         | Event::SentLate { .. }
+        | Event::AccountSeen { .. }
+        | Event::CostCounted { .. }
         | Event::ArtifactCreated { .. }
         | Event::StepCommitted { .. }
         | Event::StepFailed { .. }

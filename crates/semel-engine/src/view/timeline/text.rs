@@ -47,6 +47,8 @@ pub(super) fn of(event: &Event) -> String {
         | Event::AttemptPending { attempt, outcome, .. } => {
             format!("attempt {attempt}: {}", outcome_words(outcome))
         }
+        Event::AccountSeen { account, .. } => format!("under account {}", clean(account)),
+        Event::CostCounted { attempt, cost, .. } => format!("attempt {attempt} cost {cost}"),
         Event::SentLate { attempt, late_ms, .. } => {
             format!("attempt {attempt} left {} after its send-by", length(*late_ms))
         }
