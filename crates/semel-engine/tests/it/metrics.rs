@@ -292,8 +292,11 @@ fn an_effect_of_a_step_that_failed_is_a_contradiction_and_no_duplicate() {
 
 #[test]
 fn natural_effects_are_no_duplicates_and_reads_are_no_effects() {
-    let natural = World::started(with_probe(Effect::Natural)).answer("charge", applied("a"));
+    let natural = World::started(terms(Effect::Natural)).answer("charge", applied("a"));
     assert_eq!((effects(&natural), tally(&natural).operations_sent()), ((0, 0, 0), 1));
+    let held = World::planned(plan(with_probe(Effect::Natural)));
+    let held = held.prechecked(Finding::Applied { result: result("a") }, true);
+    assert_eq!((effects(&held), tally(&held).operations_sent()), ((0, 0, 0), 0), "it was so before");
     let read = World::timed_out(terms(Effect::None));
     let tally = tally(&read);
     assert_eq!((effects(&read), tally.operations_sent(), tally.ambiguous_operations), ((0, 0, 0), 0, 0));

@@ -71,7 +71,15 @@ fn step(world: World, verb: u8, draw: u8) -> World {
     match (verb % 12, op) {
         (0, _) => world.claim(),
         (1, _) => world.pass([SECOND, 40 * SECOND, HOUR][usize::from(draw % 3)]),
-        (2, None) => world.act(name, "o-1"),
+        (2, None) => {
+            let acting = world.acting(name, "o-1");
+            world.offer(acting)
+        }
+        (2, Some(op)) => {
+            let (id, holds) = (op.planned.id, !draw.is_multiple_of(5));
+            let finding = finding_of(draw);
+            world.offer(Input::Prechecked { op: id, finding, holds, answered: true, shown: Json::Null })
+        }
         (3 | 4, Some(op)) if op.request.is_some() => {
             let begin = Input::Begin {
                 op: op.planned.id,

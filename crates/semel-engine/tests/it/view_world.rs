@@ -242,6 +242,12 @@ impl World {
     }
 
     pub(crate) fn act(self, step: &str, target: &str) -> Self {
+        let acting = self.acting(step, target);
+        self.take(acting)
+    }
+
+    /// The step turns out to act on that target.
+    pub(crate) fn acting(&self, step: &str, target: &str) -> Input {
         let step = name(step);
         let intent = Intent { target, version: "1", intent: 1 };
         let StepKind::Act(tool) = self.task.steps[&step].kind.clone() else { panic!("not an act") };
@@ -257,7 +263,7 @@ impl World {
             fields: [("amount".to_owned(), "1a2b".to_owned())].into(),
             arguments: Stored::Inline(Json::Null),
         };
-        self.take(Input::Resolved { step, resolution: Resolution::Act { operation } })
+        Input::Resolved { step, resolution: Resolution::Act { operation } }
     }
 
     pub(crate) fn expand(self, items: &[&str]) -> Self {

@@ -3,7 +3,6 @@
 //! Invariant: names carry base units and counters end in `_total`; a sample that has no value is left out.
 
 use semel_engine::metrics::Measured;
-use std::fmt::Write as _;
 
 /// The text, with a line feed after every line.
 pub(super) fn text(measured: &Measured, plan: Option<&str>) -> String {
@@ -53,8 +52,7 @@ struct Page {
 
 impl Page {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a text cannot fail.
-        drop(writeln!(self.text, "# HELP semel_{name} {help}\n# TYPE semel_{name} {kind}"));
+        self.text.push_str(&format!("# HELP semel_{name} {help}\n# TYPE semel_{name} {kind}\n"));
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
@@ -62,7 +60,7 @@ impl Page {
         let plan = self.plan.iter().map(|plan| format!("plan=\"{plan}\""));
         let all: Vec<String> = plan.chain(own).collect();
         let labels = if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) };
-        drop(writeln!(self.text, "semel_{name}{labels} {value}"));
+        self.text.push_str(&format!("semel_{name}{labels} {value}\n"));
     }
 
     fn counter(&mut self, name: &str, help: &str, value: u64) {
