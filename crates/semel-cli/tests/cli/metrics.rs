@@ -72,7 +72,9 @@ fn the_table_the_json_and_the_text_for_prometheus() {
     insta::assert_snapshot!("metrics_json", shown_json(&json));
     let text = metrics(&store, &["--prometheus"]);
     let steady = text.lines().map(|line| match line.split_once(' ') {
-        Some((name, _)) if name.contains("_seconds") => format!("{name} SECONDS"),
+        Some((name, _)) if name.ends_with("_seconds") || name.ends_with("_seconds_sum") => {
+            format!("{name} SECONDS")
+        }
         _ => line.to_owned(),
     });
     insta::assert_snapshot!("metrics_prometheus", steady.collect::<Vec<_>>().join("\n"));

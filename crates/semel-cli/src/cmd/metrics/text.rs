@@ -17,7 +17,7 @@ pub(super) fn of(measured: &Measured, chosen: &Chosen) -> String {
 fn row(shown: &Shown) -> [String; 3] {
     let Rate { numerator, denominator } = shown.rate;
     let Some(value) = shown.rate.value() else {
-        let none = format!("none yet ({} of 0)", top(shown));
+        let none = format!("none yet ({numerator} of {denominator})");
         return [shown.name.to_owned(), none, shown.among.to_owned()];
     };
     let value = match shown.unit {
@@ -28,8 +28,8 @@ fn row(shown: &Shown) -> [String; 3] {
     let bound = shown.rate.upper_bound().filter(|_| shown.bounded);
     let bound = bound.map_or_else(String::new, |b| format!(", at most {} at {CERTAINTY} %", percent(b)));
     let among = match shown.unit {
-        Unit::Share | Unit::Each => format!("{numerator} of {denominator} {}{bound}", shown.among),
-        Unit::Ms => format!("{} in {denominator} {}", top(shown), shown.among),
+        Unit::Share => format!("{numerator} of {denominator} {}{bound}", shown.among),
+        Unit::Ms | Unit::Each => format!("{} in {denominator} {}", top(shown), shown.among),
     };
     [shown.name.to_owned(), value, among]
 }
