@@ -154,7 +154,15 @@ fn is_share(rate: Rate) -> bool {
     rate.numerator <= rate.denominator
 }
 
+/// Every prefix of every history is folded anew, so the long tier asks for fewer histories than elsewhere.
+fn cases() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.min(4_000), ..usual }
+}
+
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn the_sum_does_not_depend_on_the_order_or_on_how_it_is_grouped(
         all in prop::collection::vec(worlds(), 0..6),

@@ -105,4 +105,17 @@ mod tests {
             assert_eq!(percent(share), text, "{share}");
         }
     }
+
+    #[test]
+    fn few_checks_allow_much_and_the_table_says_how_much() {
+        let duplicates = |numerator, denominator| {
+            let rate = Rate { numerator, denominator };
+            row(&Shown { name: "x", rate, unit: Unit::Share, among: "checked effects", bounded: true })
+        };
+        assert_eq!(duplicates(0, 0), ["x", "none yet (0 of 0)", "checked effects"]);
+        let none = ["x", "0 %", "0 of 100 checked effects, at most 2.95 % at 95 %"];
+        assert_eq!(duplicates(0, 100), none);
+        let five = ["x", "5.00 %", "5 of 100 checked effects, at most 10.2 % at 95 %"];
+        assert_eq!(duplicates(5, 100), five);
+    }
 }
