@@ -10,6 +10,7 @@ mod find;
 mod follow;
 mod init;
 mod many;
+mod metrics;
 mod op;
 mod plan;
 mod review;
@@ -60,6 +61,7 @@ async fn dispatch(args: Args, ui: Ui) -> Result<Exit, Fail> {
         Command::Db(verb) => db::run(&config, verb, ui).await,
         Command::Audit(_) => audit::verify(&config, ui),
         Command::Config(_) => config::show(&config, ui),
+        Command::Metrics(args) => metrics::run(&config, &args, ui).await,
         Command::Explain { code } => explain::run(code.as_deref(), ui),
         Command::Doctor => doctor::run(&config, ui).await,
         Command::Completions { shell } => {

@@ -68,6 +68,8 @@ pub(crate) enum Command {
     /// Settings, and where each comes from
     #[command(subcommand)]
     Config(Config),
+    /// What the history adds up to: every rate with its denominator
+    Metrics(Metrics),
     /// What an error code means and what to do
     Explain {
         /// The code, such as SM2002; none lists all
@@ -451,6 +453,19 @@ pub(crate) enum Audit {
 pub(crate) enum Config {
     /// Every setting, its value and its origin
     Show,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Metrics {
+    /// Only tasks accepted within this time: 12h, 7d. What is in doubt now is counted whatever its age
+    #[arg(long, value_name = "TIME", conflicts_with = "prometheus")]
+    pub(crate) since: Option<String>,
+    /// Only tasks of this plan
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plan: Option<String>,
+    /// Print Prometheus text: counters since the beginning, from which rates over any time are made
+    #[arg(long)]
+    pub(crate) prometheus: bool,
 }
 
 #[derive(ClapArgs, Debug)]

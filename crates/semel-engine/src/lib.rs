@@ -13,6 +13,7 @@ pub mod engine;
 mod hands;
 pub mod ids;
 pub mod machine;
+pub mod metrics;
 mod names;
 mod operate;
 mod share;

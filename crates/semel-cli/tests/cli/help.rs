@@ -25,6 +25,7 @@ fn the_verbs_that_change_something_have_their_help() {
         ("op_settle", &["op", "settle"]),
         ("db_restore", &["db", "restore"]),
         ("init", &["init"]),
+        ("metrics", &["metrics"]),
     ] {
         insta::assert_snapshot!(format!("verb_{name}"), help(args));
     }

@@ -7,6 +7,7 @@ mod blind;
 mod help;
 mod keyed;
 mod many;
+mod metrics;
 mod pages;
 mod plans;
 mod shown;

@@ -12,6 +12,7 @@ fn without_a_store_every_reader_says_so_and_how_to_get_one() {
         &["task", "list"],
         &["op", "list"],
         &["review", "list"],
+        &["metrics"],
         &["why", "x"],
         &["db", "verify"],
     ] {

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod machine;
+mod metrics;
+mod metrics_walk;
 mod view_dry_run;
 mod view_package;
 mod view_rail;

@@ -148,18 +148,24 @@ pub(crate) fn pending(cause: &str) -> Outcome {
 
 impl World {
     pub(crate) fn new(plan: Plan) -> Self {
+        Self::called(plan, "tsk_0001", START)
+    }
+
+    /// The same under another id, accepted at another time.
+    pub(crate) fn called(plan: Plan, id: &str, at: i64) -> Self {
+        let client = if id == "tsk_0001" { "onboard-o-1" } else { id };
         let submission = Submission {
-            task: TaskId::parse("tsk_0001").unwrap(),
+            task: TaskId::parse(id).unwrap(),
             tenant: Tenant::parse("default").unwrap(),
-            client_id: ClientId::parse("onboard-o-1").unwrap(),
+            client_id: ClientId::parse(client).unwrap(),
             plan,
             inputs: Stored::Inline(Json::Null),
             epoch: 0,
             shared_epoch: 0,
             restored: None,
         };
-        let draft = submit(submission, ctx(START)).unwrap();
-        let mut world = Self { task: draft.task().clone(), history: Vec::new(), at: START };
+        let draft = submit(submission, ctx(at)).unwrap();
+        let mut world = Self { task: draft.task().clone(), history: Vec::new(), at };
         world.keep(draft);
         world
     }
@@ -200,6 +206,15 @@ impl World {
         self
     }
 
+    /// An input that the kernel may refuse; a refusal changes nothing.
+    pub(crate) fn offer(mut self, input: Input) -> Self {
+        let mut draft = Draft::on(self.task.clone());
+        if draft.take(input, ctx(self.at)).is_ok() {
+            self.keep(draft);
+        }
+        self
+    }
+
     /// Time passes, and the consequences are drawn.
     pub(crate) fn pass(mut self, ms: i64) -> Self {
         self.at += ms;
@@ -227,6 +242,12 @@ impl World {
     }
 
     pub(crate) fn act(self, step: &str, target: &str) -> Self {
+        let acting = self.acting(step, target);
+        self.take(acting)
+    }
+
+    /// The step turns out to act on that target.
+    pub(crate) fn acting(&self, step: &str, target: &str) -> Input {
         let step = name(step);
         let intent = Intent { target, version: "1", intent: 1 };
         let StepKind::Act(tool) = self.task.steps[&step].kind.clone() else { panic!("not an act") };
@@ -242,7 +263,7 @@ impl World {
             fields: [("amount".to_owned(), "1a2b".to_owned())].into(),
             arguments: Stored::Inline(Json::Null),
         };
-        self.take(Input::Resolved { step, resolution: Resolution::Act { operation } })
+        Input::Resolved { step, resolution: Resolution::Act { operation } }
     }
 
     pub(crate) fn expand(self, items: &[&str]) -> Self {
