@@ -1,7 +1,19 @@
-//! Kill tests: the real binary, the real store, SIGKILL at every named crash point. Effects are counted at the sink,
-//! in another process with its own database.
+//! Kill tests: the real binary, the real store. Effects are counted at the sink, in another process with its own database.
+//!
+//! | file | harm |
+//! |---|---|
+//! | `points` | SIGKILL at every named crash point |
+//! | `random` | SIGKILL at random moments |
+//! | `stories` | what people met elsewhere |
+//!
+//! `SEMEL_LONG=1` takes the full numbers (500 kills, 50 power cuts, every system call); `SEMEL_KILLS=N`, `SEMEL_CUTS=N` and
+//! `SEMEL_CALLS=N` choose one of them, `SEMEL_SEED=N` repeats what was drawn.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod batch;
+mod calls;
 mod points;
+mod random;
 mod stories;
+mod tools;
 mod world;
