@@ -135,6 +135,13 @@ impl Batch {
         Feeder { first, child: command.spawn().unwrap() }
     }
 
+    /// Runs lines that were given before once more: what is there is attached to.
+    pub(crate) fn again(&mut self, first: u64, count: u64) -> Ran {
+        self.next = first;
+        let feeder = self.feed(count, &[]);
+        self.take(feeder)
+    }
+
     fn run_lines(&self, name: &str, more: &[&str]) -> Command {
         let args = [&["run", "mixed.yaml", "--json", "--quiet", "--inputs-from", name][..], more].concat();
         let mut command = self.world.command(&args, None);
@@ -158,26 +165,43 @@ impl Batch {
         ran
     }
 
-    /// Works without harm until nothing is due any more. A task that was taken up too often without progress was given
-    /// to a person; the person says that it was not the task's fault.
+    /// Works without harm until nothing is due any more. A person answers what is asked meanwhile, but for blind effects:
+    /// a task that was taken up too often without progress goes on, and where the attempts ran out the person looks at
+    /// the target.
     pub(crate) fn settle(&self) {
-        let idle = ["worker", "--until-idle", "3s", "--quiet"];
-        let ran = self.world.run(&idle, None);
-        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        self.work_until_idle();
         let reviews = self.world.run(&["review", "list", "--json", "--limit", "100000"], None).json();
-        let held: Vec<_> = reviews["reviews"].as_array().unwrap().iter().filter(|r| !is_of_effect(r)).collect();
-        for review in &held {
-            let id = review["id"].as_str().unwrap();
-            let shown = self.world.run(&["review", "show", id, "--json"], None).json();
-            let page = shown["review"]["page"].to_string();
-            let told = self.world.run(&["review", "decide", id, "--go-on", "--page", &page], None);
-            assert_eq!(told.code, Some(0), "{review}: {}{}", told.out, told.err);
+        let asked: Vec<_> = reviews["reviews"].as_array().unwrap().iter().filter(|r| !is_blind(r)).collect();
+        for review in &asked {
+            self.decide(review);
         }
-        if !held.is_empty() {
-            eprintln!("{} tasks had been taken up too often without progress, and went on", held.len());
-            let ran = self.world.run(&idle, None);
-            assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        if !asked.is_empty() {
+            eprintln!("{} questions that are not about blind effects were answered", asked.len());
+            self.work_until_idle();
         }
+    }
+
+    fn work_until_idle(&self) {
+        let ran = self.world.run(&["worker", "--until-idle", "3s", "--quiet"], None);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    }
+
+    fn decide(&self, review: &Value) {
+        let id = review["id"].as_str().unwrap();
+        let shown = self.world.run(&["review", "show", id, "--json"], None).json();
+        let page = shown["review"]["page"].to_string();
+        let (cause, question) = (review["cause"].as_str().unwrap(), review["question"].as_str().unwrap());
+        let mut args = vec!["review", "decide", id, "--page", &page];
+        if cause.contains("attempts ran out") {
+            let target = question.split(" for ").nth(1).and_then(|rest| rest.split('?').next()).unwrap();
+            let there = self.world.sink.count()["by_target"].get(target).is_some();
+            args.extend(if there { &["--happened", "--ref", "seen"][..] } else { &["--did-not"] });
+            args.extend(["--reason", "looked at the desk"]);
+        } else {
+            args.push("--go-on");
+        }
+        let told = self.world.run(&args, None);
+        assert_eq!(told.code, Some(0), "{review}: {}{}", told.out, told.err);
     }
 
     pub(crate) fn tasks(&self) -> Vec<Value> {
@@ -248,8 +272,8 @@ impl Batch {
     }
 }
 
-/// Whether a review is about an effect that is unknown; any other one only asks whether to go on.
-fn is_of_effect(review: &Value) -> bool {
+/// Whether a review is about a blind effect, which nobody can look up.
+fn is_blind(review: &Value) -> bool {
     review["cause"].as_str().unwrap().contains("neither a key nor a look-up")
 }
 

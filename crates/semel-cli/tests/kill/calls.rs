@@ -18,7 +18,8 @@ const RUNTIME: &str = "sendto,sendmsg,write,writev";
 const ENDS: [i32; 2] = [0, 5];
 
 fn has_strace(test: &str) -> bool {
-    let there = works("strace", &["-f", "-qq", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=99", "true"]);
+    let there =
+        works("strace", &["-f", "-qq", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=99", "true"]);
     if !there {
         skip(test, "`strace` is not here, or may not trace");
     }
@@ -54,7 +55,9 @@ fn points(batch: &Batch, calls: &str) -> Vec<(String, u64)> {
     let mut made: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (thread, rest) in log.lines().filter_map(|line| line.split_once(' ')) {
         // A call that another thread cuts in two is told twice, the second time without its name in front.
-        if let Some((call, _)) = rest.trim().split_once('(').filter(|(call, _)| calls.split(',').any(|c| c == *call)) {
+        if let Some((call, _)) =
+            rest.trim().split_once('(').filter(|(call, _)| calls.split(',').any(|c| c == *call))
+        {
             *made.entry((call.to_owned(), thread.to_owned())).or_insert(0) += 1;
         }
     }

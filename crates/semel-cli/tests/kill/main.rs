@@ -12,8 +12,14 @@
 
 mod batch;
 mod calls;
+mod clocks;
+mod crowd;
+mod disk;
 mod points;
+mod power;
 mod random;
+mod restore;
+mod room;
 mod stories;
 mod tools;
 mod world;

@@ -13,7 +13,8 @@ const LIFE_MS: u64 = 500;
 const LINES: u64 = 14;
 
 /// Answers that are lost, late or broken; each is met by one request.
-const FAULTS: [&str; 5] = ["reset_after", "reset_before", "slow_after:1500", "half_answer", "status_500_after"];
+const FAULTS: [&str; 5] =
+    ["reset_after", "reset_before", "slow_after:1500", "half_answer", "status_500_after"];
 
 /// A worker that is fed by another process; both may be killed.
 fn worker_and_feeder(batch: &mut Batch, chance: &mut Chance) -> bool {
@@ -51,8 +52,11 @@ fn random_kills_double_nothing_and_lose_nothing() {
         }
         let before = batch.world.sink.effects();
         let alone = chance.one_in(3);
-        let killed =
-            if alone { batch_alone(&mut batch, &mut chance) } else { worker_and_feeder(&mut batch, &mut chance) };
+        let killed = if alone {
+            batch_alone(&mut batch, &mut chance)
+        } else {
+            worker_and_feeder(&mut batch, &mut chance)
+        };
         kills += u32::from(killed);
         busy += u32::from(killed && batch.world.sink.effects() > before);
     }
