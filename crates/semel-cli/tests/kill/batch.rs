@@ -96,7 +96,7 @@ impl Tally {
     }
 
     pub(crate) fn must_be_clean(&self) {
-        assert!(self.duplicates == 0 && self.lost == 0, "{self:#?}");
+        assert!(self.duplicates == 0 && self.lost == 0 && self.faults.is_empty(), "{self:#?}");
     }
 }
 

@@ -6,12 +6,6 @@ use std::{path::PathBuf, process::Command};
 /// A mounted disk; unmounted when dropped.
 pub(crate) struct Disk {
     folder: tempfile::TempDir,
-    kind: Kind,
-}
-
-enum Kind {
-    Ext4,
-    Memory,
 }
 
 /// Forgets everything that was not flushed, and whatever is written later, as a power switch does
@@ -28,7 +22,7 @@ impl Disk {
         if !works("python3", &["-c", "import fcntl"]) || !works("which", &["mkfs.ext4"]) {
             return Err("it needs python3 for the ioctl, and mkfs.ext4");
         }
-        let disk = Self { folder: tempfile::tempdir().unwrap(), kind: Kind::Ext4 };
+        let disk = Self { folder: tempfile::tempdir().unwrap() };
         let image = disk.image();
         std::fs::File::create(&image).unwrap().set_len(96 << 20).unwrap();
         must("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
@@ -41,7 +35,7 @@ impl Disk {
         if !is_root() {
             return Err("it needs root to mount a disk");
         }
-        let disk = Self { folder: tempfile::tempdir().unwrap(), kind: Kind::Memory };
+        let disk = Self { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir(disk.path()).unwrap();
         let (size, path) = (format!("size={kilobytes}k"), disk.path());
         let mounted = works("mount", &["-t", "tmpfs", "-o", &size, "tmpfs", path.to_str().unwrap()]);
