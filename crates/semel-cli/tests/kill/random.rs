@@ -42,7 +42,7 @@ fn random_kills_double_nothing_and_lose_nothing() {
     let wanted = times("SEMEL_KILLS", 15, 500);
     let mut chance = Chance::of("random kills");
     let mut batch = Batch::new();
-    let (mut kills, mut lives, mut busy) = (0, 0, 0);
+    let (mut kills, mut lives, mut busy, mut last) = (0, 0, 0, 0);
     while kills < wanted {
         lives += 1;
         assert!(lives < 100 + wanted * 4, "{kills} kills in {lives} lives");
@@ -50,7 +50,6 @@ fn random_kills_double_nothing_and_lose_nothing() {
             let at = chance.below(FAULTS.len() as u64) as usize;
             batch.world.sink.faults(&json!([{"fault": FAULTS[at], "times": 1}]));
         }
-        let before = batch.world.sink.effects();
         let alone = chance.one_in(3);
         let killed = if alone {
             batch_alone(&mut batch, &mut chance)
@@ -58,7 +57,9 @@ fn random_kills_double_nothing_and_lose_nothing() {
             worker_and_feeder(&mut batch, &mut chance)
         };
         kills += u32::from(killed);
-        busy += u32::from(killed && batch.world.sink.effects() > before);
+        let effects = batch.world.sink.effects();
+        busy += u32::from(killed && effects > last);
+        last = effects;
     }
     batch.no_request_without_started();
     batch.settle();
