@@ -1,7 +1,8 @@
 //! Crash points: named once, always compiled in, armed only by `SEMEL_CHAOS` on a store marked as a sandbox.
 //!
 //! `SEMEL_CHAOS=call.after_send` ends this process by SIGKILL when the point is reached the first time,
-//! `SEMEL_CHAOS=call.after_send:3` the third time.
+//! `SEMEL_CHAOS=call.after_send:3` the third time. `SEMEL_CHAOS=store.sync_normal` is no point: it opens the sandbox with
+//! `synchronous=NORMAL`, the control of the power-cut tests, which has to be seen losing what was acknowledged.
 
 use std::sync::{
     OnceLock,
@@ -23,6 +24,9 @@ pub(crate) const POINTS: [&str; 11] = [
     "probe.after",
 ];
 
+/// The store runs with less durability than it promises.
+pub(crate) const SYNC_NORMAL: &str = "store.sync_normal";
+
 struct Armed {
     point: String,
     nth: u32,
@@ -35,7 +39,8 @@ static ARMED: OnceLock<Armed> = OnceLock::new();
 pub(crate) fn arm(text: &str) -> Result<(), String> {
     let (point, nth) = text.split_once(':').unwrap_or((text, "1"));
     if !POINTS.contains(&point) {
-        return Err(format!("`{point}` is not a crash point; there are: {}", POINTS.join(", ")));
+        let points = POINTS.join(", ");
+        return Err(format!("`{point}` is not a crash point; there are: {points}; and {SYNC_NORMAL}"));
     }
     let nth = nth.parse().map_err(|_| format!("`{nth}` is not a number"))?;
     drop(ARMED.set(Armed { point: point.to_owned(), nth, seen: AtomicU32::new(0) }));

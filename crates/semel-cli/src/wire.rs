@@ -50,8 +50,7 @@ pub(crate) async fn own_as(
     config: &Config,
     narrow: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
 ) -> Result<Owner, Fail> {
-    let store = Arc::new(open(&config.store)?);
-    arm(&config.store, &store)?;
+    let store = Arc::new(armed(&config.store, open(&config.store)?)?);
     let secrets = Arc::new(EnvFileSecrets::new(Box::new(variable)));
     let http = HttpConnector::new(
         secrets,
@@ -86,11 +85,11 @@ pub(crate) fn mark_sandbox(path: &Path, store: &SqliteStore) -> std::io::Result<
     std::fs::write(sandbox_mark(path), store.info().instance)
 }
 
-/// Arms a crash point, on a sandbox only.
-fn arm(path: &Path, store: &SqliteStore) -> Result<(), Fail> {
+/// Does what `SEMEL_CHAOS` says, on a sandbox only.
+fn armed(path: &Path, store: SqliteStore) -> Result<SqliteStore, Fail> {
     semel_store_sqlite::set_crash_hook(chaos::point);
-    let Some(text) = variable("SEMEL_CHAOS") else { return Ok(()) };
-    if !is_sandbox(path, store) {
+    let Some(text) = variable("SEMEL_CHAOS") else { return Ok(store) };
+    if !is_sandbox(path, &store) {
         let next = "make a sandbox: `semel db create --sandbox --store FILE`";
         return Err(Fail::new(
             Exit::NotAllowed,
@@ -99,7 +98,14 @@ fn arm(path: &Path, store: &SqliteStore) -> Result<(), Fail> {
             next,
         ));
     }
-    chaos::arm(&text).map_err(|e| Fail::new(Exit::Usage, "SM1013", e, "name one of the crash points"))
+    if text == chaos::SYNC_NORMAL {
+        tracing::warn!("{text}: synchronous=NORMAL; a power cut takes back what this sandbox acknowledges");
+        drop(store);
+        let options = StoreOptions { sync_normal: true, ..StoreOptions::default() };
+        return Ok(tokio::task::block_in_place(|| SqliteStore::open(path, options))?);
+    }
+    chaos::arm(&text).map_err(|e| Fail::new(Exit::Usage, "SM1013", e, "name one of the crash points"))?;
+    Ok(store)
 }
 
 impl Owner {

@@ -6,7 +6,7 @@
 use crate::{
     error::{OrStore, of_io},
     lock::{Owner, beside},
-    mark::sync_folder,
+    mark::{self, sync_folder},
     migrate, open,
 };
 use rusqlite::{Connection, backup::Backup, backup::StepResult};
@@ -59,7 +59,9 @@ pub fn restore(
     }
     let new = copy(from, &to, progress)?;
     check(&new)?;
-    // A WAL that stayed would be played into the new file.
+    // A WAL that stayed would be played into the new file. A crash in between leaves the old file without it, which may be
+    // short of turns that were acknowledged, so from here on the mark knows neither of them.
+    mark::disown(&to)?;
     for suffix in ["-wal", "-shm"] {
         remove(&beside(&to, suffix))?;
     }

@@ -53,6 +53,8 @@ pub struct Options {
     pub page_max: Option<u32>,
     /// For tests of a failed sync: while it is set, the next COMMIT fails and the flag falls.
     pub refuse_commit: Option<Arc<AtomicBool>>,
+    /// For the control of power-cut tests: `synchronous=NORMAL`, under which a power cut takes back what was acknowledged.
+    pub sync_normal: bool,
 }
 
 impl Default for Options {
@@ -65,6 +67,7 @@ impl Default for Options {
             busy_ms: 5_000,
             page_max: None,
             refuse_commit: None,
+            sync_normal: false,
         }
     }
 }

@@ -98,6 +98,18 @@ impl Mark {
     }
 }
 
+/// Makes the mark match no file, so that whatever lies beside it is held when it is opened next.
+///
+/// # Errors
+/// The mark cannot be written.
+pub(crate) fn disown(database: &Path) -> Result<(), StoreError> {
+    match Mark::read(database) {
+        Ok(Some(mark)) => Mark { inode: 0, ..mark }.write(database),
+        // Without a readable mark it is held already.
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = beside(path, ".new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;

@@ -103,8 +103,8 @@ pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection, Store
     let mut conn = Connection::open_with_flags(path, flags).or_store()?;
     conn.busy_timeout(Duration::from_millis(options.busy_ms.into())).or_store()?;
     migrate::form(&conn)?;
-    configure(&conn).or_store()?;
-    read_back(&conn)?;
+    configure(&conn, options).or_store()?;
+    read_back(&conn, options)?;
     if let Some(pages) = options.page_max {
         conn.pragma_update(None, "max_page_count", pages).or_store()?;
     }
@@ -114,19 +114,19 @@ pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection, Store
     Ok(conn)
 }
 
-fn configure(conn: &Connection) -> rusqlite::Result<()> {
+fn configure(conn: &Connection, options: &Options) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
-    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "synchronous", if options.sync_normal { "NORMAL" } else { "FULL" })?;
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)
 }
 
 /// What the connection says of itself must be what durability needs.
-pub(crate) fn read_back(conn: &Connection) -> Result<(), StoreError> {
+pub(crate) fn read_back(conn: &Connection, options: &Options) -> Result<(), StoreError> {
     let mode: String = conn.pragma_query_value(None, "journal_mode", |r| r.get(0)).or_store()?;
     let sync: i64 = conn.pragma_query_value(None, "synchronous", |r| r.get(0)).or_store()?;
-    if mode == "wal" && sync == 2 {
+    if mode == "wal" && sync == if options.sync_normal { 1 } else { 2 } {
         return Ok(());
     }
     Err(StoreError::Unusable(format!(
@@ -306,14 +306,15 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("s.db");
         create_file(&path).expect("a file");
-        let conn = writer(&path, &Options::default()).expect("a connection");
-        assert_eq!(read_back(&conn), Ok(()));
+        let options = Options::default();
+        let conn = writer(&path, &options).expect("a connection");
+        assert_eq!(read_back(&conn, &options), Ok(()));
         // SQLite does not know this value and takes it for NORMAL, without a word.
         conn.pragma_update(None, "synchronous", "WAL").expect("no error");
-        assert!(matches!(read_back(&conn), Err(StoreError::Unusable(_))));
+        assert!(matches!(read_back(&conn, &options), Err(StoreError::Unusable(_))));
         conn.pragma_update(None, "synchronous", "FULL").expect("no error");
         conn.pragma_update(None, "journal_mode", "DELETE").expect("no error");
-        assert!(matches!(read_back(&conn), Err(StoreError::Unusable(_))));
+        assert!(matches!(read_back(&conn, &options), Err(StoreError::Unusable(_))));
     }
 
     #[test]

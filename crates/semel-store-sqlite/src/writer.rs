@@ -176,7 +176,7 @@ impl Writer {
     /// Somebody asks a closed store: it opens if what stood in the way has passed.
     fn knock(&mut self, why: StoreError, job: Box<dyn Job>) -> Line {
         if !why.passes() {
-            job.refuse(StoreError::Closed(why.to_string()));
+            job.refuse(closed(&why));
             return Err(why);
         }
         let line =
@@ -187,7 +187,7 @@ impl Writer {
                 Ok(conn)
             }
             Err(why) => {
-                job.refuse(if why.passes() { why.clone() } else { StoreError::Closed(why.to_string()) });
+                job.refuse(if why.passes() { why.clone() } else { closed(&why) });
                 Err(why)
             }
         }
@@ -218,6 +218,14 @@ impl Writer {
 fn passing(cause: &StoreError) -> StoreError {
     let stays = cause.passes() || matches!(cause, StoreError::Corrupt(_));
     if stays { cause.clone() } else { StoreError::Busy(format!("it was not committed: {cause}")) }
+}
+
+/// A store that stays closed, and why.
+fn closed(why: &StoreError) -> StoreError {
+    match why {
+        StoreError::Closed(_) => why.clone(),
+        other => StoreError::Closed(other.to_string()),
+    }
 }
 
 fn is_durable(conn: &Connection, desk: &Desk, jobs: &Jobs) -> rusqlite::Result<bool> {

@@ -12,6 +12,8 @@ use std::{
 pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) sink: Sink,
+    /// Where the store is, seen from `dir`.
+    pub(crate) store: PathBuf,
 }
 
 pub(crate) struct Sink {
@@ -34,7 +36,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn of(output: &Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         Self {
             killed: output.status.signal() == Some(9),
             code: output.status.code(),
@@ -57,9 +59,14 @@ pub(crate) fn semel() -> Command {
 
 impl World {
     pub(crate) fn new(kind: &str) -> Self {
+        Self::at(kind, "semel.db".into())
+    }
+
+    /// A world whose store lies elsewhere, on a disk of its own for example.
+    pub(crate) fn at(kind: &str, store: PathBuf) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let sink = Sink::start(kind, dir.path().join("sink.db"));
-        let world = Self { dir, sink };
+        let world = Self { dir, sink, store };
         let made = world.run(&["db", "create", "--sandbox"], None);
         assert_eq!(made.code, Some(0), "{}", made.err);
         world
@@ -74,7 +81,7 @@ impl World {
 
     pub(crate) fn command(&self, args: &[&str], chaos: Option<&str>) -> Command {
         let mut command = semel();
-        command.args(args).current_dir(self.dir.path()).env("SEMEL_STORE", "semel.db");
+        command.args(args).current_dir(self.dir.path()).env("SEMEL_STORE", &self.store);
         if let Some(point) = chaos {
             command.env("SEMEL_CHAOS", point);
         }
