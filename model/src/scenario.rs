@@ -45,8 +45,6 @@ pub struct Scenario {
     pub lag: u8,
     /// Ticks that the target forgets a key too early.
     pub drift: u8,
-    /// A colleague's change counts as seen when it could be seen at the send, not only by the look-up before it.
-    pub strict: bool,
     /// What may go wrong.
     pub luck: Luck,
 }
@@ -79,7 +77,6 @@ const BASE: Scenario = Scenario {
     life: 1,
     lag: 1,
     drift: 0,
-    strict: false,
     luck: CALM,
 };
 
@@ -144,7 +141,7 @@ pub const NATURAL: Scenario = Scenario {
 pub const ALL: [Scenario; 6] = [QUERYABLE, KEYED, CHECK_THEN_WRITE, KEYED_PROBED, BLIND, NATURAL];
 
 /// Assumptions that do not hold, with all rules on: what each is worth.
-pub const BEYOND: [(&str, Scenario); 5] = [
+pub const BEYOND: [(&str, Scenario); 4] = [
     (
         "a process is stopped between the last check and the write for longer than the time-out",
         Scenario { slip: 2, ..QUERYABLE },
@@ -155,10 +152,6 @@ pub const BEYOND: [(&str, Scenario); 5] = [
         "a target that looks its key up before it writes, and a request that lives longer than the time-out, though \
          within `settle`",
         Scenario { atomic: false, slip: 0, life: 2, settle: 3, window: 9, ..KEYED_PROBED },
-    ),
-    (
-        "a colleague changes a natural state between our look and our repeat",
-        Scenario { strict: true, ..NATURAL },
     ),
 ];
 

@@ -156,7 +156,7 @@ impl Game {
     /// The look that a request to a natural target rests on; the moment itself where none was made, or none counts.
     fn looked(&self, world: &World, w: usize) -> u8 {
         let natural = self.scenario.effect == Effect::Natural;
-        let looked = world.workers.get(w).and_then(|w| w.looked).filter(|_| !self.scenario.strict);
+        let looked = world.workers.get(w).and_then(|w| w.looked);
         let looked = looked.unwrap_or(world.now);
         if natural { looked } else { 0 }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Crate, crates of ours that it may name, and the reason for what is missing.
-const ALLOWED: [(&str, &[&str], &str); 10] = [
+const ALLOWED: [(&str, &[&str], &str); 11] = [
     ("semel-kernel", &[], "the kernel decides; it depends on nothing of ours and on nothing that can do IO"),
     ("semel-ports", &["semel-kernel", "semel-ports"], "ports are what the shell is written against"),
     (
@@ -25,6 +25,11 @@ const ALLOWED: [(&str, &[&str], &str); 10] = [
         "semel-engine",
         &["semel-kernel", "semel-plan", "semel-ports"],
         "the engine knows stores and connectors by their ports only",
+    ),
+    (
+        "semel-sim",
+        &["semel-engine", "semel-kernel", "semel-plan", "semel-ports"],
+        "the simulator has no sockets, no files and no store of its own",
     ),
     ("semel-sinks", &[], "sinks stand for other people's systems; they know nothing of ours"),
     (
@@ -51,7 +56,7 @@ const FENCED: [(&str, &[&str]); 6] = [
     ("cel", &["semel-plan"]),
     ("jsonschema", &["semel-plan"]),
     ("saphyr-parser", &["semel-plan"]),
-    ("clap", &["semel-cli"]),
+    ("clap", &["semel-cli", "semel-sim"]),
 ];
 
 /// Checks the `[dependencies]` of every manifest; tests may reach further.

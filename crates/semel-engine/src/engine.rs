@@ -8,6 +8,7 @@ use crate::{
     drive,
     hands::{Hand, Hands, Nudge},
     ids,
+    lease::{self, Lease},
     machine::{Accounts, Moment},
 };
 use semel_kernel::{
@@ -70,29 +71,21 @@ pub(crate) struct Inner {
     pub(crate) connector: Arc<dyn Connector>,
     entropy: Arc<dyn Entropy>,
     pub(crate) catalog: Catalog,
-    session: Mutex<SessionId>,
+    pub(crate) session: Mutex<SessionId>,
     pub(crate) options: Options,
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) hands: Arc<Hands>,
     waiters: Mutex<HashMap<TaskId, HashSet<TaskId>>>,
     wanted: Mutex<Vec<TaskId>>,
-    lease: Mutex<Lease>,
+    pub(crate) lease: Mutex<Lease>,
     /// One renewal at a time: two that find the lease lost would begin two sessions.
-    renewing: tokio::sync::Mutex<()>,
+    pub(crate) renewing: tokio::sync::Mutex<()>,
     bell: Notify,
     progress: broadcast::Sender<Progress>,
     drain: watch::Sender<bool>,
 }
 
-/// The lease of this life's session, as far as this process knows.
-struct Lease {
-    /// Counted from before the last renewal was asked for.
-    until: Millis,
-    /// A renewal was asked for in time, and the store could not write it.
-    kept_waiting: bool,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -111,7 +104,7 @@ impl Engine {
         let asked_at = store.now().at;
         store.start_session(&session, options.lease_ms).await?;
         let slots = Arc::new(Semaphore::new(options.slots as usize));
-        let lease = Mutex::new(Lease { until: asked_at.plus(options.lease_ms), kept_waiting: false });
+        let lease = Mutex::new(Lease::since(asked_at, options.lease_ms));
         let inner = Inner {
             store,
             connector,
@@ -137,7 +130,7 @@ impl Engine {
     /// # Errors
     /// [`StoreError`] when the store is lost for good; what was acknowledged is safe.
     pub async fn run(&self) -> Result<(), StoreError> {
-        let renewing = tokio::spawn(renew(Arc::clone(&self.inner)));
+        let renewing = tokio::spawn(lease::renew(Arc::clone(&self.inner)));
         let result = self.schedule().await;
         self.hand_over().await;
         renewing.abort();
@@ -242,79 +235,12 @@ impl Engine {
 /// Tasks claimed at once.
 const CLAIMS: usize = 64;
 
-/// One statement, however many tasks are held.
-async fn renew(inner: Arc<Inner>) {
-    let pause = Duration::from_millis(u64::try_from(inner.options.renew_ms).unwrap_or(5_000));
-    loop {
-        tokio::time::sleep(pause).await;
-        if let Err(e) = inner.renew().await {
-            tracing::warn!(code = e.code(), "the lease could not be renewed: {e}; next: {}", e.next());
-        }
-    }
-}
-
 impl Inner {
     /// This life's session.
     pub(crate) fn session(&self) -> SessionId {
         locked(&self.session).clone()
     }
 
-    /// Milliseconds that the lease has left, less its margin.
-    fn lease_left(&self, now: Millis) -> i64 {
-        locked(&self.lease).until.since(now).saturating_sub(self.options.margin_ms).max(0)
-    }
-
-    /// Extends the lease, or begins it anew where it has run out.
-    async fn renew(&self) -> Result<(), StoreError> {
-        let _alone = self.renewing.lock().await;
-        let asked_at = self.store.now().at;
-        let in_time = {
-            let lease = locked(&self.lease);
-            lease.kept_waiting || asked_at < lease.until
-        };
-        match self.store.renew_session(&self.session(), self.options.lease_ms).await {
-            Ok(true) => self.leased(asked_at),
-            Ok(false) if in_time => self.go_on().await?,
-            Ok(false) => self.begin_again().await?,
-            Err(e) => {
-                locked(&self.lease).kept_waiting = in_time && e.passes();
-                return Err(e);
-            }
-        }
-        Ok(())
-    }
-
-    fn leased(&self, asked_at: Millis) {
-        let until = asked_at.plus(self.options.lease_ms);
-        *locked(&self.lease) = Lease { until, kept_waiting: false };
-    }
-
-    /// The lease ran out while the store could not be written, by nobody: the renewal was asked for in time. So this is
-    /// the same life, and what it has in hand stays there, unless somebody has taken it, which fences us.
-    async fn go_on(&self) -> Result<(), StoreError> {
-        locked(&self.lease).kept_waiting = true;
-        let (session, asked_at) = (self.session(), self.store.now().at);
-        tracing::warn!(%session, "the lease ran out while the store could not be written; the session goes on");
-        self.store.start_session(&session, self.options.lease_ms).await?;
-        self.leased(asked_at);
-        self.ring();
-        Ok(())
-    }
-
-    /// The lease was lost, to a suspended machine or a stopped process: this is another life. What the old one had in
-    /// hand is claimable by anybody, and is fenced when somebody takes it.
-    async fn begin_again(&self) -> Result<(), StoreError> {
-        let session = ids::session(self.random()).map_err(|e| StoreError::Limit(e.to_string()))?;
-        let asked_at = self.store.now().at;
-        tracing::warn!(old = %self.session(), new = %session, "the lease was lost; going on as another session");
-        self.store.start_session(&session, self.options.lease_ms).await?;
-        *locked(&self.session) = session;
-        self.leased(asked_at);
-        self.ring();
-        Ok(())
-    }
-
-    /// Store time, chance, and what is left of the lease.
     /// The labels of the accounts that a plan's tools name. A reference is read anew for each take-up of a task.
     pub(crate) fn accounts(&self, plan: &PlanDoc) -> Accounts {
         let label = |tool: &ToolName, contract: &Contract| {
@@ -327,6 +253,7 @@ impl Inner {
         plan.contracts.iter().filter_map(|(tool, contract)| label(tool, contract)).collect()
     }
 
+    /// Store time, chance, and what is left of the lease.
     pub(crate) fn moment(&self) -> Result<Moment, StoreError> {
         let now = self.store.now();
         let bits = self.entropy.bits();

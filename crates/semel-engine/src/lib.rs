@@ -12,6 +12,7 @@ mod drive;
 pub mod engine;
 mod hands;
 pub mod ids;
+mod lease;
 pub mod machine;
 pub mod metrics;
 mod names;

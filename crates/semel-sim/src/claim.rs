@@ -72,7 +72,8 @@ impl Sim {
             }
             Err(CatalogError::Store(_)) => return,
         };
-        let machine = Machine::claimed(task, (plan, BTreeMap::new()), found.session.clone(), claim.generation);
+        let machine =
+            Machine::claimed(task, (plan, BTreeMap::new()), found.session.clone(), claim.generation);
         let hand = self.holds(life, &claim.task, machine, None);
         self.feed(life, hand, Completion::Tick);
     }

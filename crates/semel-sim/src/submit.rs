@@ -33,7 +33,9 @@ impl Sim {
         let Some(moment) = self.moment(life) else { return };
         let Some(session) = self.lives.get(&life).map(|l| l.session.clone()) else { return };
         let id = submission.task.clone();
-        if let Ok((machine, io)) = Machine::create(submission, (plan, BTreeMap::new()), session, digest, &moment) {
+        if let Ok((machine, io)) =
+            Machine::create(submission, (plan, BTreeMap::new()), session, digest, &moment)
+        {
             let hand = self.holds(life, &id, machine, Some(n));
             self.note(|| format!("submission {n} at life {life}: {id}"));
             self.wants(life, hand, io);

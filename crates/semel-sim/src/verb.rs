@@ -15,7 +15,9 @@ use semel_kernel::{
     time::{Generation, Millis},
 };
 use semel_plan::{plan::PlanDoc, resolve::SharedCall};
-use semel_ports::{Authority, CommitError, Created, Creation, Due, Loaded, Receipt, Store as _, StoreError, Turn};
+use semel_ports::{
+    Authority, CommitError, Created, Creation, Due, Loaded, Receipt, Store as _, StoreError, Turn,
+};
 use std::{
     collections::VecDeque,
     pin::pin,

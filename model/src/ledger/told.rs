@@ -43,7 +43,13 @@ pub(super) fn permit(op: &Operation, attempt: &Attempt) -> Permit {
 }
 
 pub(super) fn refused(cause: &str, retryable: bool) -> Outcome {
-    Outcome::NotApplied { retryable, sent: true, cause: cause.to_owned(), retry_after_ms: None, refusal: None }
+    Outcome::NotApplied {
+        retryable,
+        sent: true,
+        cause: cause.to_owned(),
+        retry_after_ms: None,
+        refusal: None,
+    }
 }
 
 pub(super) fn outcome(said: Said) -> Outcome {
