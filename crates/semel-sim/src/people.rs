@@ -163,7 +163,7 @@ impl Sim {
     /// Where the truth is refused for too long, it is written off: that is what a person can always do.
     fn last_word(&mut self, task: &Task, review: &Review) -> Decision {
         self.cover.mark("a person writes off after half an hour");
-        let about_step = review.step.as_ref().and_then(|s| task.steps.get(s)).is_some();
-        if about_step { Decision::WriteOff } else { Decision::GoOn }
+        let about = review.step.as_ref().and_then(|s| task.steps.get(s));
+        if about.is_some_and(|s| !s.is_settled()) { Decision::WriteOff } else { Decision::GoOn }
     }
 }
