@@ -48,7 +48,7 @@ fn live(plan: Plan, deeds: Vec<Deed>, draw: u32) -> World {
     story.draw = draw;
     story.thorough = false;
     // Half of the lives are led in drafts that take more than one input: the check after each finds what they overlook.
-    story.narrow = draw % 2 == 0;
+    story.narrow = draw.is_multiple_of(2);
     let mut world = World { story, seen: 1 };
     for deed in deeds {
         world.happens(deed);
