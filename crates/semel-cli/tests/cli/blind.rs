@@ -77,6 +77,19 @@ fn it_did_not_is_refused_while_a_request_may_be_on_its_way() {
     bench.expect(4, &[&["review", "decide", "rev", "--did-not"][..], &reason, &page].concat());
     bench.expect(5, &["op", "list", "--unknown"]);
     assert_eq!(sink.effects(), 1);
+    attached_steps_answer(&bench);
+}
+
+/// The step has no operation of its own; `why` finds it all the same, and names the task that it waits for.
+fn attached_steps_answer(bench: &Bench) {
+    let by_task = bench.expect(0, &["why", "first/act"]);
+    insta::assert_snapshot!("why_attached_step", steady(&by_task.out));
+    let both = bench.expect(2, &["why", "act"]).talk;
+    assert!(both.contains("could be 2 things") && both.contains("/act"), "{both}");
+    let json = bench.expect(0, &["why", "second/act", "--json"]).json();
+    assert_eq!(json["why"]["state"], "PLANNED");
+    assert!(bench.expect(2, &["why", "first/nothing"]).talk.contains("SM1001"));
+    assert!(bench.expect(2, &["why", "nothing"]).talk.contains("SM1001"));
 }
 
 #[test]
@@ -89,7 +102,9 @@ fn a_fact_with_the_right_page_settles_it_and_one_from_an_old_page_does_not() {
     let args = [&fact[..], &[page.as_str()]].concat();
     let ran = bench.expect(0, &args);
     insta::assert_snapshot!("decided", format!("{}\n---\n{}", shown(&ran.out), shown(&ran.talk)));
-    assert!(bench.expect(6, &args).talk.contains("SM1002"));
+    let second = bench.expect(6, &args).talk;
+    assert!(second.contains("SM1002"), "{second}");
+    assert!(shown(&second).contains("before: ann answered `it happened, m-1` at MOMENT"), "{second}");
     assert!(bench.expect(0, &["task", "wait", "tsk"]).out.contains("COMPLETED"));
     assert!(bench.expect(0, &["review", "list"]).out.contains("no review is open"));
 }
