@@ -31,7 +31,9 @@ pub(crate) fn checked(args: &low::Run, plan: &PlanDoc) -> Result<Json, Fail> {
             (None, Some(file)) => file.place(p),
             (None, None) => Problem { hint: format!("{}: --input {}=VALUE", p.hint, p.path), ..p },
         };
-        Fail::problems(problems.into_iter().map(place).collect())
+        let mut placed: Vec<Problem> = problems.into_iter().map(place).collect();
+        placed.sort_by(|a, b| (&a.file, a.span).cmp(&(&b.file, b.span)));
+        Fail::problems(placed)
     })
 }
 
@@ -40,7 +42,10 @@ pub(crate) fn of_line(plan: &PlanDoc, text: &str, json: &Json) -> Result<Json, V
     plan.inputs(json).map_err(|problems| {
         let root = places(text);
         let column = |p: &Problem| Some(span_of(root.as_ref()?, p)).filter(|s| *s != Span::NONE);
-        problems.iter().map(|p| (column(p).map(|s| s.column), p.message.clone())).collect()
+        let told = problems.iter().map(|p| (column(p).map(|s| s.column), p.message.clone()));
+        let mut told: Vec<(Option<u32>, String)> = told.collect();
+        told.sort();
+        told
     })
 }
 

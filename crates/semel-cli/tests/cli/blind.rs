@@ -77,19 +77,6 @@ fn it_did_not_is_refused_while_a_request_may_be_on_its_way() {
     bench.expect(4, &[&["review", "decide", "rev", "--did-not"][..], &reason, &page].concat());
     bench.expect(5, &["op", "list", "--unknown"]);
     assert_eq!(sink.effects(), 1);
-    attached_steps_answer(&bench);
-}
-
-/// The step has no operation of its own; `why` finds it all the same, and names the task that it waits for.
-fn attached_steps_answer(bench: &Bench) {
-    let by_task = bench.expect(0, &["why", "first/act"]);
-    insta::assert_snapshot!("why_attached_step", steady(&by_task.out));
-    let both = bench.expect(2, &["why", "act"]).talk;
-    assert!(both.contains("could be 2 things") && both.contains("/act"), "{both}");
-    let json = bench.expect(0, &["why", "second/act", "--json"]).json();
-    assert_eq!(json["why"]["state"], "PLANNED");
-    assert!(bench.expect(2, &["why", "first/nothing"]).talk.contains("SM1001"));
-    assert!(bench.expect(2, &["why", "nothing"]).talk.contains("SM1001"));
 }
 
 #[test]
@@ -168,4 +155,17 @@ fn a_run_that_waits_for_an_operation_in_review_stops_and_names_that_review() {
         assert!(ran.out.contains("at-most-once"), "the promise of the shared operation: {}", ran.out);
     }
     assert_eq!(sink.effects(), 1);
+    attached_steps_answer(&bench);
+}
+
+/// The step has no operation of its own; `why` finds it all the same, and names the task that it waits for.
+fn attached_steps_answer(bench: &Bench) {
+    let by_task = bench.expect(0, &["why", "first/act"]);
+    insta::assert_snapshot!("why_attached_step", steady(&by_task.out));
+    let both = bench.expect(2, &["why", "act"]).talk;
+    assert!(both.contains("could be 2 things") && both.contains("/act"), "{both}");
+    let json = bench.expect(0, &["why", "second/act", "--json"]).json();
+    assert_eq!(json["why"]["state"], "PLANNED");
+    assert!(bench.expect(2, &["why", "first/nothing"]).talk.contains("SM1001"));
+    assert!(bench.expect(2, &["why", "nothing"]).talk.contains("SM1001"));
 }
