@@ -169,3 +169,39 @@ fn attached_steps_answer(bench: &Bench) {
     assert!(bench.expect(2, &["why", "first/nothing"]).talk.contains("SM1001"));
     assert!(bench.expect(2, &["why", "nothing"]).talk.contains("SM1001"));
 }
+
+/// Lists say when they are empty, tell when `--limit` cut them, and hold the fields that `docs/json.md` names.
+#[test]
+fn lists_are_empty_cut_and_documented() {
+    let empty = Bench::new();
+    empty.expect(0, &["db", "create"]);
+    for (args, said) in [
+        (&["task", "list"][..], "no such task"),
+        (&["op", "list"], "no such operation"),
+        (&["op", "list", "--unknown"], "no such operation"),
+        (&["review", "list"], "no review is open"),
+        (&["review", "list", "--all"], "no review was ever opened"),
+        (&["ps"], "no task is open"),
+    ] {
+        assert_eq!(empty.expect(0, args).out.trim(), said, "{args:?}");
+    }
+    let (bench, _sink) = lost();
+    let page = include_str!("../../../../docs/json.md");
+    for (section, key, exit, args) in [
+        ("task list", "tasks", 0, &["task", "list", "--limit", "1"][..]),
+        ("op list", "operations", 0, &["op", "list", "--limit", "1"]),
+        ("review list", "reviews", 0, &["review", "list", "--limit", "1"]),
+    ] {
+        let ran = bench.expect(exit, args);
+        assert!(ran.talk.contains("--limit shows more"), "{args:?}: {}", ran.talk);
+        let json = bench.expect(exit, &[args, &["--json"]].concat()).json();
+        let rows = json[key].as_array().unwrap();
+        assert_eq!((json["v"].as_u64(), rows.len()), (Some(1), 1));
+        let part = page.split("\n## ").find(|part| part.starts_with(&format!("`{section}`"))).unwrap();
+        let told: std::collections::BTreeSet<&str> =
+            part.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next()).collect();
+        let there: std::collections::BTreeSet<&str> =
+            rows[0].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(told, there, "docs/json.md, {section}");
+    }
+}
