@@ -3,9 +3,10 @@
 use semel_kernel::json::Json;
 use serde_json::Value;
 
-pub(crate) fn check(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(json) = Json::parse(text) else { return };
+/// True when the input got as far as the property itself.
+pub(crate) fn check(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    let Ok(json) = Json::parse(text) else { return false };
     let canonical = json.canonical();
     let again = Json::parse(&canonical).unwrap_or_else(|e| panic!("{e}: {canonical}"));
     assert_eq!(again, json, "{canonical}");
@@ -15,6 +16,7 @@ pub(crate) fn check(data: &[u8]) {
     assert!(same(&json, &other), "{canonical} is not {other}");
     let stored: Json = serde_json::from_str(&canonical).unwrap_or_else(|e| panic!("{e}: {canonical}"));
     assert_eq!(stored, json, "what is stored is read back through serde");
+    true
 }
 
 fn same(ours: &Json, theirs: &Value) -> bool {

@@ -38,7 +38,8 @@ fn contract(text: &str) -> Contract {
     read.expect("a contract")
 }
 
-pub(crate) fn check(data: &[u8]) {
+/// True when the input got as far as the property itself.
+pub(crate) fn check(data: &[u8]) -> bool {
     let (head, rest) = split(data);
     let head = String::from_utf8_lossy(head);
     let mut words = head.split(' ').map(|word| word.parse::<u64>().unwrap_or(0));
@@ -53,7 +54,7 @@ pub(crate) fn check(data: &[u8]) {
     let handle = Json::str("h1");
     let handle = (flags & 2 != 0).then_some(&handle);
     let seen = Seen { args: &args, key: "k1", operation: "tsk_1/a/o1@1", task: "tsk_1", handle };
-    judged(contract, &report, &seen);
+    judged(contract, &report, &seen)
 }
 
 fn split(data: &[u8]) -> (&[u8], &[u8]) {
@@ -84,7 +85,7 @@ fn transport(kind: u64, status: u16, flags: u64, rest: &[u8]) -> Transport {
     }
 }
 
-fn judged(contract: &Contract, report: &Report, seen: &Seen<'_>) {
+fn judged(contract: &Contract, report: &Report, seen: &Seen<'_>) -> bool {
     let (outcome, shown) = contract.outcome(report, seen);
     let stored = serde_json::to_string(&outcome).expect("an outcome can be stored");
     let again: Outcome = serde_json::from_str(&stored).unwrap_or_else(|e| panic!("{e}: {stored}"));
@@ -106,4 +107,5 @@ fn judged(contract: &Contract, report: &Report, seen: &Seen<'_>) {
         assert!(matches!(finding, Finding::Unclear { .. }), "a look-up without an answer: {finding:?}");
     }
     drop(contract.requirement(report, seen));
+    answered
 }

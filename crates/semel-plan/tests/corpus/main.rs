@@ -15,41 +15,44 @@ mod plan_text;
 
 use std::path::PathBuf;
 
-/// Gives every committed input of a target to its property; a panic names the file.
-fn replay(target: &str, property: fn(&[u8])) {
+/// Gives every committed input of a target to its property; a panic names the file. At least `least` of them must get
+/// as far as the property itself: a corpus that is refused at the door holds nothing.
+fn replay(target: &str, least: usize, property: fn(&[u8]) -> bool) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert!(files.len() >= 5, "the corpus of {target} is not there");
+    let mut reached = 0;
     for file in files {
         let data = std::fs::read(&file).unwrap();
         let done = std::panic::catch_unwind(|| property(&data));
-        assert!(done.is_ok(), "{} breaks the property", file.display());
+        let Ok(got) = done else { panic!("{} breaks the property", file.display()) };
+        reached += usize::from(got);
     }
+    assert!(reached >= least, "{target}: {reached} inputs reach the property");
 }
 
 #[test]
 fn plan_texts() {
-    replay("plan_text", plan_text::check);
+    replay("plan_text", 8, plan_text::check);
 }
 
 #[test]
 fn canonical_json_texts() {
-    replay("canonical_json", canonical_json::check);
+    replay("canonical_json", 10, canonical_json::check);
 }
 
 #[test]
 fn event_sequences() {
-    replay("event_decode", event_decode::check);
+    replay("event_decode", 3, event_decode::check);
 }
 
 #[test]
 fn contract_expressions() {
-    replay("contract_expr", contract_expr::check);
+    replay("contract_expr", 20, contract_expr::check);
 }
 
 #[test]
 fn http_answers() {
-    replay("http_answer", http_answer::check);
+    replay("http_answer", 15, http_answer::check);
 }

@@ -8,14 +8,19 @@ use semel_kernel::{
 use semel_plan::{plan::PlanDoc, problem::Severity};
 use std::path::Path;
 
-pub(crate) fn check(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+/// True when the input got as far as the property itself.
+pub(crate) fn check(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
     match PlanDoc::read_text("plan.yaml", text, Path::new("there/is/no/such/folder")) {
-        Ok(plan) => stays_itself(&plan),
+        Ok(plan) => {
+            stays_itself(&plan);
+            true
+        }
         Err(problems) => {
             assert!(problems.iter().any(|p| p.severity == Severity::Error), "refused without an error");
             // What is told is told to a person: it must be possible to write it.
             assert!(problems.iter().all(|p| !p.to_string().is_empty() && p.code.starts_with("SM")));
+            false
         }
     }
 }
