@@ -9,6 +9,7 @@ mod explain;
 mod find;
 mod follow;
 mod init;
+mod inputs;
 mod many;
 mod metrics;
 mod op;

@@ -2,7 +2,7 @@
 
 use crate::{
     fail::{Exit, Fail},
-    low::Global,
+    low::{Global, MOST_AT_ONCE},
     system::variable,
 };
 use semel_engine::engine::Options;
@@ -65,7 +65,7 @@ impl Config {
         let user = variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(|| "root".to_owned());
         let actor = layer(variable("SEMEL_ACTOR").map(|t| (t, "SEMEL_ACTOR")), file.actor, &user);
         let slots = layer(None, file.slots.map(|n| n.to_string()), "256");
-        let options = Options { slots: slots.0.parse().unwrap_or(256), ..Options::default() };
+        let options = Options { slots: number(&slots)?, ..Options::default() };
         let settings = settings(&store, &tenant, &actor, &slots, &options);
         Ok(Self { store: PathBuf::from(store.0), tenant: tenant.0, actor: actor.0, options, settings })
     }
@@ -75,6 +75,15 @@ type Layered = (String, &'static str);
 
 fn layer(typed: Option<Layered>, file: Option<String>, default: &str) -> Layered {
     typed.or_else(|| file.map(|v| (v, FILE))).unwrap_or_else(|| (default.to_owned(), "default"))
+}
+
+/// A number of things to do at once, within the bounds of the options.
+fn number((text, origin): &Layered) -> Result<u32, Fail> {
+    let fits = |n: &u32| (1..=MOST_AT_ONCE).contains(&i64::from(*n));
+    text.parse().ok().filter(fits).ok_or_else(|| {
+        let message = format!("{origin}: `slots` is {text}, not a number from 1 to {MOST_AT_ONCE}");
+        Fail::new(Exit::Usage, "SM1012", message, "mend the file")
+    })
 }
 
 fn read(path: &Path) -> Result<File, Fail> {

@@ -1,7 +1,20 @@
 //! What was typed. Meaning comes later.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, builder::NonEmptyStringValueParser};
+use clap::{
+    Args as ClapArgs, Parser, Subcommand,
+    builder::{NonEmptyStringValueParser, RangedI64ValueParser},
+};
 use std::path::PathBuf;
+
+/// Tasks or runs that one process may work on at once.
+pub(crate) const MOST_AT_ONCE: i64 = 100_000;
+/// Rows that one list may print.
+const MOST_ROWS: i64 = 1_000_000;
+
+/// A number of things to do at once: none would never end, and very many are a slip of the key.
+fn at_once() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=MOST_AT_ONCE)
+}
 
 /// Do it once. Prove it.
 #[derive(Parser, Debug)]
@@ -122,14 +135,14 @@ pub(crate) struct Run {
     /// An input, NAME=VALUE; VALUE is text where the plan wants text, else JSON
     #[arg(long = "input", short = 'i', value_name = "NAME=VALUE")]
     pub(crate) input: Vec<String>,
-    /// Inputs as a JSON object from a file, or - for stdin
+    /// Inputs as an object from a file, JSON or (.yaml, .yml) YAML, or - for JSON from stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) inputs: Option<PathBuf>,
     /// Many runs: one JSON object of inputs a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "inputs", "id"])]
     pub(crate) inputs_from: Option<PathBuf>,
     /// With --inputs-from: runs in flight at once
-    #[arg(long, default_value_t = 64, value_name = "N")]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = at_once())]
     pub(crate) in_flight: u32,
     /// What you call this run; the same id is the same run [default: plan name and inputs]
     #[arg(long, value_name = "ID")]
@@ -150,9 +163,9 @@ pub(crate) struct Worker {
     /// Stop when nothing is due within this time: 0s, 30s
     #[arg(long, value_name = "TIME")]
     pub(crate) until_idle: Option<String>,
-    /// Tasks worked on at once
-    #[arg(long, default_value_t = 256, value_name = "N")]
-    pub(crate) slots: u32,
+    /// Tasks worked on at once [default: 256, or `slots` of semel.toml]
+    #[arg(long, value_name = "N", value_parser = at_once())]
+    pub(crate) slots: Option<u32>,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -165,7 +178,7 @@ pub(crate) struct Id {
 #[group(id = "rows")]
 pub(crate) struct List {
     /// Rows at most
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ROWS))]
     pub(crate) limit: u32,
 }
 
@@ -326,7 +339,7 @@ pub(crate) enum Op {
         #[arg(long, value_parser = NonEmptyStringValueParser::new())]
         reason: String,
         /// The page version you read, where a review is open, as `review show` prints it
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         page: Option<u64>,
     },
 }
@@ -394,7 +407,7 @@ pub(crate) struct Decide {
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: Option<String>,
     /// The page version you read, as `review show` prints it; an answer to an older one is refused
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) page: u64,
 }
 
@@ -481,4 +494,77 @@ pub(crate) struct Sink {
     /// For `usual-agent`, the agent of the demo's first act: the address of the ticket desk
     #[arg(long, hide = true, value_name = "URL")]
     pub(crate) desk: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory as _, error::ErrorKind};
+    use std::{any::TypeId, collections::BTreeSet};
+
+    /// How each option that takes a number is typed; the number goes to the end. With the least that is taken.
+    const NUMBERS: [(&str, &[&str]); 10] = [
+        ("demo --act", &["demo", "--act"]),
+        ("run --in-flight", &["run", "p.yaml", "--inputs-from", "x.jsonl", "--in-flight"]),
+        ("worker --slots", &["worker", "--slots"]),
+        ("ps --limit", &["ps", "--limit"]),
+        ("task list --limit", &["task", "list", "--limit"]),
+        ("op list --limit", &["op", "list", "--limit"]),
+        ("op find --limit", &["op", "find", "x", "--limit"]),
+        ("op settle --page", &["op", "settle", "x", "--absent", "--reason", "seen", "--page"]),
+        ("review list --limit", &["review", "list", "--limit"]),
+        ("review decide --page", &["review", "decide", "rev_1", "--go-on", "--page"]),
+    ];
+
+    fn numbers(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
+        let is_number = |id| {
+            let of = [
+                TypeId::of::<u8>(),
+                TypeId::of::<u16>(),
+                TypeId::of::<u32>(),
+                TypeId::of::<u64>(),
+                TypeId::of::<usize>(),
+                TypeId::of::<i32>(),
+                TypeId::of::<i64>(),
+            ];
+            of.into_iter().any(|number| id == number)
+        };
+        let takes = |arg: &&clap::Arg| arg.get_action().takes_values();
+        for arg in command.get_arguments().filter(takes).filter(|a| is_number(a.get_value_parser().type_id()))
+        {
+            let long = arg.get_long().unwrap_or("(a place)");
+            found.insert(format!("{path} --{long}").trim().to_owned());
+        }
+        for sub in command.get_subcommands() {
+            numbers(sub, format!("{path} {}", sub.get_name()).trim(), found);
+        }
+    }
+
+    fn parsed(args: &[&str], number: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from([&["semel"], args, &[number]].concat())
+    }
+
+    #[test]
+    fn every_number_that_makes_no_sense_is_usage() {
+        let mut found = BTreeSet::new();
+        numbers(&Args::command(), "", &mut found);
+        let known: BTreeSet<String> = NUMBERS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(found, known, "an option that takes a number is not in the table");
+        for (name, args) in NUMBERS {
+            assert!(parsed(args, "1").is_ok(), "{name} 1");
+            for number in ["0", "-1", "99999999999999999999", "1.5", "many", ""] {
+                let refused = parsed(args, number).expect_err(&format!("{name} {number}"));
+                assert_eq!(refused.exit_code(), 2, "{name} {number}");
+                let kind = refused.kind();
+                assert!(
+                    matches!(
+                        kind,
+                        ErrorKind::ValueValidation | ErrorKind::UnknownArgument | ErrorKind::InvalidValue
+                    ),
+                    "{name} {number}: {kind:?}"
+                );
+            }
+        }
+        assert!(parsed(&["worker", "--slots"], "4294967295").is_err(), "beyond what one process can hold");
+    }
 }

@@ -114,11 +114,19 @@ pub(crate) struct ProblemJson<'a> {
     code: &'a str,
     severity: &'a str,
     file: &'a str,
+    /// Absent where the fault has no place in a file.
+    #[serde(skip_serializing_if = "is_zero")]
     line: u32,
+    #[serde(skip_serializing_if = "is_zero")]
     column: u32,
     path: &'a str,
     message: &'a str,
     hint: &'a str,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(place: &u32) -> bool {
+    *place == 0
 }
 
 fn fail_json(fail: &Fail) -> FailJson<'_> {

@@ -1,8 +1,10 @@
 //! Commands: the verbs of operators and submitters, the same in-process, through the door and without an owner.
 
+use crate::view::{clock::utc, timeline::text::decision_words};
 use semel_kernel::{
     id::{OperationId, ReviewId, TaskId},
     json::Json,
+    reject::Reject,
     review::Decision,
     task::Phase,
 };
@@ -157,10 +159,33 @@ impl From<semel_ports::StoreError> for Refused {
     }
 }
 
-impl From<semel_kernel::reject::Reject> for Refused {
-    fn from(reject: semel_kernel::reject::Reject) -> Self {
+impl From<Reject> for Refused {
+    fn from(reject: Reject) -> Self {
         let next = format!("`semel explain {}` says what to do", reject.code());
-        Self::new(reject.code(), reject.to_string(), next)
+        Self::new(reject.code(), words(&reject), next)
+    }
+}
+
+/// Moments in words: the kernel has no calendar.
+fn words(reject: &Reject) -> String {
+    match reject {
+        Reject::Decided { review, by, at, decision } => format!(
+            "review `{review}` was decided before: {by} answered `{}` at {}",
+            decision_words(decision),
+            utc(*at)
+        ),
+        Reject::NotSettled { until } => format!(
+            "`it did not` is not believed before {}: an earlier request may still be on its way",
+            utc(*until)
+        ),
+        Reject::NoStep(_)
+        | Reject::NoOperation(_)
+        | Reject::NoReview(_)
+        | Reject::StalePage { .. }
+        | Reject::Illegal(_)
+        | Reject::Ended(_)
+        | Reject::Limit(_)
+        | Reject::Corrupt(_) => reject.to_string(),
     }
 }
 

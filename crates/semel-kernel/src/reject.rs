@@ -2,6 +2,7 @@
 
 use crate::{
     id::{OperationId, ReviewId, StepName},
+    review::Decision,
     time::Millis,
 };
 use alloc::string::String;
@@ -19,12 +20,16 @@ pub enum Reject {
     #[error("there is no review `{0}` in this task")]
     NoReview(ReviewId),
     /// The review was decided before.
-    #[error("review `{review}` was decided before, by {by}")]
+    #[error("review `{review}` was decided before, by {by} at {at}")]
     Decided {
         /// Which.
         review: ReviewId,
         /// By whom.
         by: String,
+        /// When.
+        at: Millis,
+        /// With what, which stands.
+        decision: Decision,
     },
     /// The task has moved on since the page was read.
     #[error("the task has moved on: the answer was read from page {read}, the present one is {current}")]

@@ -83,7 +83,7 @@ impl ReviewCause {
 }
 
 /// What a person answers: a fact or an order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "decision")]
 pub enum Decision {
     /// *It happened*, with an external id or other evidence.

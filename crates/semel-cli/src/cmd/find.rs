@@ -2,11 +2,12 @@
 //!
 //! Invariant: an exact match wins; anything else must name one thing, or it is refused with what it could have been.
 
+use super::why::load;
 use crate::{
     config::Config,
     fail::{Exit, Fail},
 };
-use semel_kernel::id::{ClientId, OperationId, ReviewId, TaskId, Tenant};
+use semel_kernel::id::{ClientId, OperationId, ReviewId, StepName, TaskId, Tenant};
 use semel_ports::{
     OperationFilter, OperationRow, Page, ReviewFilter, ReviewRow, Store, StoreError, TaskFilter, TaskRow,
 };
@@ -15,6 +16,9 @@ use semel_ports::{
 const SHOWN: usize = 5;
 /// Operations among which a bare step name is looked for; beyond that it is refused rather than guessed.
 const SEARCHED: u32 = 10_000;
+
+/// Newest tasks among which a bare name of a step without an operation is looked for; each of them is loaded.
+const LOADED: u32 = 500;
 
 /// What an id stands for.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub(crate) enum Found {
     Operation(TaskId, OperationId),
     /// A review of a task.
     Review(TaskId, ReviewId),
+    /// A step that has no operation of its own: it is not planned, waits for a time, or acts through another task.
+    Step(TaskId, StepName),
 }
 
 /// The one thing that a text stands for.
@@ -38,9 +44,30 @@ pub(crate) async fn any(config: &Config, store: &dyn Store, text: &str) -> Resul
         return one(text, "task or review", found);
     }
     match operation(store, text).await {
-        Err(fail) if fail.code == "SM1001" => Err(none(text, "task, operation or review")),
+        Err(fail) if fail.code == "SM1001" => {
+            let found = steps(config, store, text).await?.into_iter();
+            let found = found.map(|(task, step)| (format!("{task}/{step}"), Found::Step(task, step)));
+            one(text, "task, step, operation or review", found.collect())
+        }
         found => found.map(|(task, op)| Found::Operation(task, op)),
     }
+}
+
+/// Steps of that name, in the tasks that `TASK/STEP` names or, for a bare name, in the newest tasks.
+async fn steps(config: &Config, store: &dyn Store, text: &str) -> Result<Vec<(TaskId, StepName)>, Fail> {
+    let (task, step) = text.split_once('/').unwrap_or(("", text));
+    let Ok(step) = StepName::parse(step) else { return Ok(Vec::new()) };
+    let rows = match task {
+        "" => store.tasks(&TaskFilter::default(), Page { skip: 0, limit: LOADED }).await?,
+        task => tasks(config, store, task).await?,
+    };
+    let mut found = Vec::new();
+    for row in rows {
+        if load(store, &row.id).await?.steps.contains_key(&step) {
+            found.push((row.id, step.clone()));
+        }
+    }
+    Ok(found)
 }
 
 /// The task of that id, prefix or client id.

@@ -25,7 +25,7 @@ pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit
     let path = args.inputs_from.as_deref().unwrap_or(std::path::Path::new("-"));
     let lines = check::lines(&plan, path)?;
     let bar = progress::bar(ui, lines.len() as u64, "runs");
-    let lane = Lane { config, plan, new_intent: args.new_intent, in_flight: args.in_flight.max(1) };
+    let lane = Lane { config, plan, new_intent: args.new_intent, in_flight: args.in_flight };
     let results = match wire::own_unless_owned(config).await? {
         None if args.detach => lane.by_owner(lines, true, &bar).await,
         None => wire::in_its_place(config, lane.by_owner(lines, false, &bar)).await,

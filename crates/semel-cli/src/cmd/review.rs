@@ -38,9 +38,14 @@ async fn list(config: &Config, all: bool, list: &List, ui: Ui) -> Result<Exit, F
     let filter = ReviewFilter { decided: all, ..ReviewFilter::default() };
     let rows = store.reviews(&filter, Page { skip: 0, limit: list.limit }).await?;
     let now = store.now().at;
-    ui.show(&serde_json::json!({"v": 1, "reviews": rows}), || {
-        if rows.is_empty() { "no review is open".to_owned() } else { text(&rows, now) }
+    ui.show(&serde_json::json!({"v": 1, "reviews": rows}), || match (rows.is_empty(), all) {
+        (true, false) => "no review is open".to_owned(),
+        (true, true) => "no review was ever opened".to_owned(),
+        (false, _) => text(&rows, now),
     });
+    if u32::try_from(rows.len()).is_ok_and(|n| n >= list.limit) && !ui.json {
+        ui.say(&format!("the {} oldest; --limit shows more", rows.len()));
+    }
     if let Some(first) = rows.iter().find(|r| r.decided_at.is_none()).filter(|_| !ui.json) {
         ui.say(&format!("next: semel review show {}", first.id));
     }

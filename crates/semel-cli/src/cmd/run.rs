@@ -1,6 +1,9 @@
 //! `semel run`: submit a plan with inputs, or attach to the run that has them, and follow it to its end.
 
-use super::follow::{self, Watched};
+use super::{
+    follow::{self, Watched},
+    inputs,
+};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
@@ -21,12 +24,12 @@ use semel_kernel::{
 };
 use semel_plan::plan::PlanDoc;
 use semel_ports::{Loaded, Secrets as _, Store};
-use std::{io::Read as _, path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 pub(crate) async fn run(config: &Config, args: &low::Run, ui: Ui) -> Result<Exit, Fail> {
     let plan = Arc::new(PlanDoc::read(&args.plan).map_err(Fail::problems)?);
     ui.warnings(&plan.warnings);
-    let inputs = plan.inputs(&given(args, &plan)?).map_err(Fail::problems)?;
+    let inputs = inputs::checked(args, &plan)?;
     let timeout = args.timeout.as_deref().map(duration).transpose()?;
     let owned = if args.detach { None } else { wire::own_unless_owned(config).await? };
     let Some(mut owner) = owned else {
@@ -130,46 +133,6 @@ async fn by_owner(
     let following = follow::polled(store.as_ref(), &task, timeout, ui);
     let watched: Watched = wire::in_its_place(config, following).await?;
     follow::report(store.as_ref(), watched, ui).await
-}
-
-/// Inputs from `--inputs` and `--input`, the latter winning.
-pub(crate) fn given(args: &low::Run, plan: &PlanDoc) -> Result<Json, Fail> {
-    let mut all = match &args.inputs {
-        Some(path) => match parse(&read(path)?)? {
-            Json::Obj(map) => map,
-            other => return Err(usage(format!("--inputs is {}, not an object", other.kind_name()))),
-        },
-        None => std::collections::BTreeMap::new(),
-    };
-    for pair in &args.input {
-        let (name, value) =
-            pair.split_once('=').ok_or_else(|| usage(format!("`{pair}` is not NAME=VALUE")))?;
-        all.insert(name.to_owned(), typed(plan, name, value));
-    }
-    Ok(Json::Obj(all))
-}
-
-/// What is typed for a text is a text, even if it looks like a number; anything else is JSON where it reads as JSON.
-fn typed(plan: &PlanDoc, name: &str, value: &str) -> Json {
-    let declared = plan.document.at(&["inputs", name, "type"]).and_then(Json::as_str);
-    let read = Json::parse(value).ok();
-    let fits = declared != Some("string") || read.as_ref().is_some_and(|json| json.as_str().is_some());
-    read.filter(|_| fits).unwrap_or_else(|| Json::str(value))
-}
-
-pub(crate) fn parse(text: &str) -> Result<Json, Fail> {
-    Json::parse(text).map_err(|e| Fail::new(Exit::Usage, e.code(), format!("inputs: {e}"), e.next()))
-}
-
-fn read(path: &Path) -> Result<String, Fail> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|mut f| f.read_to_string(&mut text))
-    };
-    read.map_err(|e| Fail::io(&path.display().to_string(), &e))?;
-    Ok(text)
 }
 
 fn usage(message: String) -> Fail {

@@ -7,7 +7,7 @@ use crate::{
     ui::Ui,
     wire,
 };
-use semel_engine::view::{RawAnswer, Why, raw_answer, why_operation, why_review, why_task};
+use semel_engine::view::{RawAnswer, Why, raw_answer, why_operation, why_review, why_step, why_task};
 use semel_kernel::{
     id::{OperationId, TaskId},
     oblige,
@@ -21,7 +21,8 @@ pub(crate) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
     let store = store.as_ref();
     let now = store.now();
     let found = find::any(config, store, id).await?;
-    let (Found::Task(owner) | Found::Operation(owner, _) | Found::Review(owner, _)) = &found;
+    let (Found::Task(owner) | Found::Operation(owner, _) | Found::Review(owner, _) | Found::Step(owner, _)) =
+        &found;
     let task = load(store, owner).await?;
     let why = match &found {
         Found::Task(_) => why_task(&task, now),
@@ -29,6 +30,7 @@ pub(crate) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
             why_operation(&task, task.operations.get(op).ok_or_else(|| gone(id))?, now)
         }
         Found::Review(_, review) => why_review(&task, task.review(review).ok_or_else(|| gone(id))?, now),
+        Found::Step(_, step) => why_step(&task, task.steps.get(step).ok_or_else(|| gone(id))?, now),
     };
     let history = store.history(owner, 0).await?;
     let answers: Vec<_> = doubted(&task, &found).filter_map(|op| raw_answer(&history, op)).collect();
@@ -45,6 +47,7 @@ fn doubted<'a>(task: &'a Task, found: &'a Found) -> impl Iterator<Item = &'a Ope
         Found::Task(_) => true,
         Found::Operation(_, id) => op.planned.id == *id,
         Found::Review(_, id) => task.review(id).is_some_and(|r| r.step.as_ref() == Some(&op.step)),
+        Found::Step(_, step) => op.step == *step,
     };
     let open = task.operations.values().filter(|op| op.applied.is_none());
     open.filter(about).map(|op| &op.planned.id)

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 pub(crate) async fn run(config: &Config, args: &low::Worker, ui: Ui) -> Result<Exit, Fail> {
     let idle = args.until_idle.as_deref().map(duration).transpose()?;
-    let config =
-        Config { options: Options { slots: args.slots, ..config.options.clone() }, ..config.clone() };
+    let slots = args.slots.unwrap_or(config.options.slots);
+    let config = Config { options: Options { slots, ..config.options.clone() }, ..config.clone() };
     let mut owner = wire::own(&config).await?;
     owner.open_door();
     ui.say(&format!("working on {} as {}; Ctrl-C drains", config.store.display(), owner.engine.session()));

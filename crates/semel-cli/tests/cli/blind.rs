@@ -89,7 +89,9 @@ fn a_fact_with_the_right_page_settles_it_and_one_from_an_old_page_does_not() {
     let args = [&fact[..], &[page.as_str()]].concat();
     let ran = bench.expect(0, &args);
     insta::assert_snapshot!("decided", format!("{}\n---\n{}", shown(&ran.out), shown(&ran.talk)));
-    assert!(bench.expect(6, &args).talk.contains("SM1002"));
+    let second = bench.expect(6, &args).talk;
+    assert!(second.contains("SM1002"), "{second}");
+    assert!(shown(&second).contains("before: ann answered `it happened, m-1` at MOMENT"), "{second}");
     assert!(bench.expect(0, &["task", "wait", "tsk"]).out.contains("COMPLETED"));
     assert!(bench.expect(0, &["review", "list"]).out.contains("no review is open"));
 }
@@ -153,4 +155,53 @@ fn a_run_that_waits_for_an_operation_in_review_stops_and_names_that_review() {
         assert!(ran.out.contains("at-most-once"), "the promise of the shared operation: {}", ran.out);
     }
     assert_eq!(sink.effects(), 1);
+    attached_steps_answer(&bench);
+}
+
+/// The step has no operation of its own; `why` finds it all the same, and names the task that it waits for.
+fn attached_steps_answer(bench: &Bench) {
+    let by_task = bench.expect(0, &["why", "first/act"]);
+    insta::assert_snapshot!("why_attached_step", steady(&by_task.out));
+    let both = bench.expect(2, &["why", "act"]).talk;
+    assert!(both.contains("could be 2 things") && both.contains("/act"), "{both}");
+    let json = bench.expect(0, &["why", "second/act", "--json"]).json();
+    assert_eq!(json["why"]["state"], "PLANNED");
+    assert!(bench.expect(2, &["why", "first/nothing"]).talk.contains("SM1001"));
+    assert!(bench.expect(2, &["why", "nothing"]).talk.contains("SM1001"));
+}
+
+/// Lists say when they are empty, tell when `--limit` cut them, and hold the fields that `docs/json.md` names.
+#[test]
+fn lists_are_empty_cut_and_documented() {
+    let empty = Bench::new();
+    empty.expect(0, &["db", "create"]);
+    for (args, said) in [
+        (&["task", "list"][..], "no such task"),
+        (&["op", "list"], "no such operation"),
+        (&["op", "list", "--unknown"], "no such operation"),
+        (&["review", "list"], "no review is open"),
+        (&["review", "list", "--all"], "no review was ever opened"),
+        (&["ps"], "no task is open"),
+    ] {
+        assert_eq!(empty.expect(0, args).out.trim(), said, "{args:?}");
+    }
+    let (bench, _sink) = lost();
+    let page = include_str!("../../../../docs/json.md");
+    for (section, key, exit, args) in [
+        ("task list", "tasks", 0, &["task", "list", "--limit", "1"][..]),
+        ("op list", "operations", 0, &["op", "list", "--limit", "1"]),
+        ("review list", "reviews", 0, &["review", "list", "--limit", "1"]),
+    ] {
+        let ran = bench.expect(exit, args);
+        assert!(ran.talk.contains("--limit shows more"), "{args:?}: {}", ran.talk);
+        let json = bench.expect(exit, &[args, &["--json"]].concat()).json();
+        let rows = json[key].as_array().unwrap();
+        assert_eq!((json["v"].as_u64(), rows.len()), (Some(1), 1));
+        let part = page.split("\n## ").find(|part| part.starts_with(&format!("`{section}`"))).unwrap();
+        let told: std::collections::BTreeSet<&str> =
+            part.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next()).collect();
+        let there: std::collections::BTreeSet<&str> =
+            rows[0].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(told, there, "docs/json.md, {section}");
+    }
 }

@@ -49,6 +49,23 @@ fn what_cannot_be_understood_is_usage() {
 }
 
 #[test]
+fn numbers_that_make_no_sense_are_usage_wherever_they_stand() {
+    let bench = Bench::new();
+    let told = bench.expect(2, &["worker", "--slots", "0"]).talk;
+    assert!(told.contains("--slots") && told.contains("1..=100000"), "{told}");
+    bench.expect(2, &["run", "plan.yaml", "--inputs-from", "x.jsonl", "--in-flight", "0"]);
+    assert!(!bench.path("semel.db").exists());
+    for slots in ["0", "-1", "100001", "99999999999"] {
+        bench.write("semel.toml", &format!("slots = {slots}\n"));
+        let told = bench.expect(2, &["config", "show"]).talk;
+        assert!(told.contains("SM1012") && told.contains("slots"), "{slots}: {told}");
+    }
+    bench.write("semel.toml", "slots = 7\n");
+    let settings = bench.expect(0, &["config", "show", "--json"]).json()["settings"].clone();
+    assert!(settings.as_array().unwrap().iter().any(|s| s["name"] == "slots" && s["value"] == "7"));
+}
+
+#[test]
 fn settings_are_shown_with_their_origins() {
     let bench = Bench::new();
     insta::assert_snapshot!("config_show", bench.expect(0, &["config", "show"]).out);

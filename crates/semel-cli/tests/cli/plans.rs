@@ -128,6 +128,43 @@ fn what_init_writes_shares_an_effect_between_runs_and_refuses_another_amount() {
     }
 }
 
+const INPUTS: &str = "semel: 1\nname: given\ninputs:\n  order: { type: string }\n  amount: { type: integer }\n  \
+                      plan: { type: string, enum: [a, b], default: a }\nsteps:\n  - step: rest\n    sleep: 1s\n";
+
+/// A fault in an input is found where it was written: line and column of a file, or the option.
+#[test]
+fn faults_in_inputs_have_their_place() {
+    let bench = Bench::new();
+    bench.write("plan.yaml", INPUTS);
+    bench
+        .write("x.json", "{\n  \"order\": 5,\n  \"amount\": 1.5,\n  \"plan\": \"c\",\n  \"ordr\": true\n}\n");
+    bench.write("x.yaml", "order: o-1\nplan: c\nordr: true\n");
+    bench.write("broken.json", "{\n  \"order\": \"o-1\",\n}\n");
+    bench.write("broken.yaml", "order: &anchor o-1\n");
+    bench.write("x.jsonl", "{\"order\": \"o\", \"amount\": 1}\n{\"order\": 5, \"amount\": \"x\"}\n{\"order\": \"o\",}\n{\"order\": \"o\"}\n");
+    let cases: [&[&str]; 7] = [
+        &["--inputs", "x.json"],
+        &["--inputs", "x.yaml"],
+        &["--inputs", "broken.json"],
+        &["--inputs", "broken.yaml"],
+        &["-i", "order=o-1", "-i", "amount=lots"],
+        &["--inputs", "x.yaml", "-i", "plan=d", "-i", "amount=1"],
+        &["--inputs-from", "x.jsonl"],
+    ];
+    let told = cases.map(|args| {
+        let ran = bench.expect(2, &[&["run", "plan.yaml"][..], args].concat());
+        assert!(!ran.talk.contains(":0:"), "{ran:?}");
+        format!("## {}\n{}", args.join(" "), ran.talk)
+    });
+    insta::assert_snapshot!("input_faults", told.join("\n"));
+    let json = bench.expect(2, &["run", "plan.yaml", "--inputs", "x.json", "--json"]).json();
+    let order = json["problems"].as_array().unwrap().iter().find(|p| p["path"] == "order").unwrap().clone();
+    assert_eq!((&order["file"], order["line"].as_u64()), (&"x.json".into(), Some(2)));
+    let typed = bench.expect(2, &["run", "plan.yaml", "-i", "order=o", "-i", "amount=x", "--json"]).json();
+    assert_eq!(typed["problems"][0]["file"], "--input amount");
+    assert!(typed["problems"][0].get("line").is_none(), "an option has no line: {typed}");
+}
+
 #[test]
 fn the_look_up_that_init_writes_counts_only_our_reference() {
     use semel_kernel::{json::Json, outcome::Finding};

@@ -15,8 +15,11 @@ pub use effects::{Absent, Confirmed, Unknown};
 pub use tried::Tried;
 
 use super::{
-    Rail, command,
-    timeline::{self, Line},
+    Rail,
+    act::reason,
+    clock::utc,
+    command,
+    timeline::{self, Line, text::decision_words},
 };
 use semel_kernel::{
     event::Recorded,
@@ -27,7 +30,7 @@ use semel_kernel::{
     outcome::Stored,
     review::{Review, ReviewCause},
     step::StepState,
-    task::{Phase, Task},
+    task::{Order, Phase, Task},
     terms::Guarantee,
     time::{Millis, Now},
 };
@@ -90,6 +93,12 @@ pub struct Asked {
     pub page: u64,
     /// Who has decided it, if anybody.
     pub decided_by: Option<String>,
+    /// When it was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Millis>,
+    /// The answer, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_as: Option<String>,
 }
 
 /// What the task is and where it stands.
@@ -117,6 +126,9 @@ pub struct Checkpoint {
     pub steps: Vec<(StepName, StepState)>,
     /// Attempts made, of all operations.
     pub attempts: u32,
+    /// What holds the whole task: paused or cancelled by whom, or adopted from a copy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<String>,
 }
 
 /// The clocks that bind an answer; `None` where there is none of the kind.
@@ -220,6 +232,8 @@ fn asked(task: &Task, review: &Review) -> Asked {
         opened_at: review.opened_at,
         page: task.page(review),
         decided_by: review.decided.as_ref().map(|d| d.actor.clone()),
+        decided_at: review.decided.as_ref().map(|d| d.at),
+        decided_as: review.decided.as_ref().map(|d| decision_words(&d.decision)),
     }
 }
 
@@ -236,7 +250,17 @@ fn checkpoint(task: &Task) -> Checkpoint {
         pins: task.plan.pins.clone(),
         steps: task.steps_in_order().map(|s| (s.name.clone(), s.state)).collect(),
         attempts: task.operations.values().map(Operation::made).sum(),
+        held: held(task),
     }
+}
+
+fn held(task: &Task) -> Vec<String> {
+    let order =
+        |what: &str, o: &Order| format!("{what} by {} at {}{}", o.actor, utc(o.at), reason(&o.reason));
+    let cancelling = task.cancelling.as_ref().map(|o| order("being cancelled", o));
+    let paused = task.paused.as_ref().map(|o| order("paused", o));
+    let restored = task.restored.map(|r| format!("adopted from a copy made at {}", utc(r.copied_at)));
+    [cancelling, paused, restored].into_iter().flatten().collect()
 }
 
 /// No answer to such a review leads to a further send under the key.

@@ -49,6 +49,60 @@ fn confirmed_effects_carry_the_targets_ids() {
     assert_eq!(shown.choices.iter().map(|c| c.answer).collect::<Vec<_>>(), ["go on", "abort", "wait until"]);
 }
 
+/// DESIGN section 9 lists what a person is given. Each is in the data and on the page.
+#[test]
+fn all_that_a_person_is_promised_is_there() {
+    let world = World::timed_out(blind(OnUnknown::Review)).pause();
+    let shown = package(&world);
+    let json = serde_json::to_value(&shown).unwrap();
+    let page = shown.to_markdown();
+    let op = &world.op("charge").planned;
+    let promised: [(&str, &str, &str); 24] = [
+        ("the question", "/question", "# Did "),
+        ("why it is asked", "/review/because", ", because the target offers neither"),
+        ("the page's version", "/review/page", "page version "),
+        ("the last checkpoint", "/checkpoint/version", "## Last checkpoint"),
+        ("the workflow's version", "/checkpoint/plan_hash", &shown.checkpoint.plan_hash.to_string()),
+        ("the pins", "/checkpoint/pins/model", "pins: model acme@09"),
+        ("the generation", "/checkpoint/generation", "generation 0.1"),
+        ("who holds it", "/checkpoint/held/0", "the task is paused by "),
+        ("event history", "/history/0", "TaskCreated"),
+        ("operation ids", "/operations/0/id", op.id.as_str()),
+        ("keys", "/operations/0/key", &op.key),
+        ("hashes", "/operations/0/request_hash", &op.request_hash.to_string()),
+        ("contract hashes", "/operations/0/contract", "(contract `sha256:"),
+        ("the request", "/operations/0/request/0", "POST https://pay.example/charges"),
+        ("confirmed effects", "/confirmed", "## Confirmed effects"),
+        ("unknown effects", "/unknown/0/operation", "## Unknown effects"),
+        ("effects proven absent", "/absent", "## Effects proven absent"),
+        ("what was tried", "/tried/0/result", "## What was tried"),
+        ("raw answers", "/tried/0/shown", "no raw answer"),
+        ("clocks", "/clocks/settled_at", "settled moment"),
+        ("the next act", "/advice/act", "**Do:** "),
+        ("why", "/advice/why", "**Why:** "),
+        ("what would change our mind", "/advice/unless/0", "**What would change our mind:**"),
+        ("the exact commands", "/choices/0/command", "--page "),
+    ];
+    for (what, place, words) in promised {
+        assert!(json.pointer(place).is_some(), "{what} is not in the data at {place}: {json:#}");
+        assert!(page.contains(words), "{what} is not on the page as `{words}`:\n{page}");
+    }
+    let clocks =
+        ["key_window_ends_at", "resend_until", "attempts_dead_at", "approval_expires_at", "deadline_at"];
+    assert!(clocks.iter().all(|clock| json["clocks"].get(clock).is_some()), "{}", json["clocks"]);
+}
+
+#[test]
+fn a_decided_review_says_who_when_and_what() {
+    let world = World::timed_out(blind(OnUnknown::Review)).pass(5 * MINUTE);
+    let id = world.review().id.clone();
+    let world = world.decide(Decision::WriteOff);
+    let review = world.task.review(&id).unwrap();
+    let shown = Package::of(&world.task, review, &world.history, world.now());
+    assert_eq!(shown.review.decided_at, Some(world.now().at));
+    assert!(shown.to_markdown().contains(": write off."), "{}", shown.to_markdown());
+}
+
 #[test]
 fn it_holds_no_secret() {
     let world = World::timed_out(blind(OnUnknown::Review));

@@ -276,6 +276,8 @@ fn settled() {
                 },
             ),
         ),
+        ("failed: the operation in another task did not happen", elsewhere(not_happened())),
+        ("written off in another task", elsewhere(Settlement::WrittenOff)),
         ("skipped", World::new(plan(keyed())).claim().resolve("charge", skip())),
         ("written off by a person", reviewed().decide(Decision::WriteOff)),
         ("written off by the contract", World::timed_out(blind(OnUnknown::AcceptLoss))),
@@ -296,6 +298,15 @@ fn happened() -> Decision {
 
 fn skip() -> Resolution {
     Resolution::Skip { cause: "its `if` was false".into() }
+}
+
+fn elsewhere(settlement: Settlement) -> World {
+    let step = crate::view_world::name("charge");
+    attached().pass(SECOND).take(Input::AttachSettled { step, settlement })
+}
+
+fn not_happened() -> Settlement {
+    Settlement::Failed { code: "SM3001".into(), cause: "422: no such account".into() }
 }
 
 fn replayed() -> World {

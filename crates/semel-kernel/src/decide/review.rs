@@ -45,7 +45,8 @@ impl Draft {
     ) -> Result<(), Reject> {
         let review = self.task.review(id).ok_or_else(|| Reject::NoReview(id.clone()))?;
         if let Some(decided) = &review.decided {
-            return Err(Reject::Decided { review: id.clone(), by: decided.actor.clone() });
+            let (by, decision) = (decided.actor.clone(), decided.decision.clone());
+            return Err(Reject::Decided { review: id.clone(), by, at: decided.at, decision });
         }
         let current = self.task.page(review);
         if let Some(read) = page.filter(|read| *read != current) {

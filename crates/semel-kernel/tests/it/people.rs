@@ -230,7 +230,8 @@ fn s29_a_second_answer_is_told_who_was_first_and_an_old_page_is_refused() {
     story.refuses(old, "SM1003");
     story.give(first.clone());
     let loser = story.try_give(first).unwrap_err();
-    assert_eq!(loser, Reject::Decided { review, by: "ann".into() });
+    let (at, decision) = (story.now.at, it_happened());
+    assert_eq!(loser, Reject::Decided { review, by: "ann".into(), at, decision });
 }
 
 #[test]

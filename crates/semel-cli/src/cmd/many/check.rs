@@ -1,6 +1,9 @@
 //! Reads and checks all lines before anything is submitted.
 
-use crate::fail::{Exit, Fail};
+use crate::{
+    cmd::inputs::{name_of, of_line},
+    fail::{Exit, Fail},
+};
 use semel_kernel::json::{Json, Limits};
 use semel_plan::plan::PlanDoc;
 use std::{
@@ -18,12 +21,15 @@ pub(super) struct Line {
     pub(super) inputs: Json,
 }
 
-/// Faults of lines that are told; the rest would only repeat them.
+/// A fault of a line, and its column where that is known.
+type Fault = (Option<u32>, String);
+
+/// Lines with faults that are told; the rest would only repeat them.
 const TOLD: usize = 10;
 
 /// All lines of a file, or of stdin for `-`. Empty lines are passed over.
 pub(super) fn lines(plan: &PlanDoc, path: &Path) -> Result<Vec<Line>, Fail> {
-    let name = path.display().to_string();
+    let name = name_of(path);
     let reader: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(std::io::stdin().lock())
     } else {
@@ -41,18 +47,27 @@ fn of(plan: &PlanDoc, name: &str, reader: impl BufRead) -> Result<Vec<Line>, Fai
         }
         match inputs(plan, &text) {
             Ok(inputs) => lines.push(Line { number, inputs }),
-            Err(fault) => faults.push(format!("{name}:{number}: {fault}")),
+            Err(found) => faults.push(told(&format!("{name}:{number}"), &found)),
         }
     }
     if faults.is_empty() { Ok(lines) } else { Err(refused(&faults)) }
 }
 
-fn inputs(plan: &PlanDoc, text: &str) -> Result<Json, String> {
-    let json = Json::parse_with(text, Limits::PLAN).map_err(|e| e.to_string())?;
-    plan.inputs(&json).map_err(|problems| {
-        let told: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
-        told.join("; ")
-    })
+fn inputs(plan: &PlanDoc, text: &str) -> Result<Json, Vec<Fault>> {
+    let json = Json::parse_with(text, Limits::PLAN).map_err(|e| {
+        let told = format!("{}, at {} ({})", e.kind, e.path, e.next());
+        vec![(u32::try_from(e.column).ok(), told)]
+    })?;
+    of_line(plan, text, &json)
+}
+
+/// All faults of one line, each with its place.
+fn told(line: &str, faults: &[Fault]) -> String {
+    let told = faults.iter().map(|(column, fault)| match column {
+        Some(column) => format!("{line}:{column}: {fault}"),
+        None => format!("{line}: {fault}"),
+    });
+    told.collect::<Vec<_>>().join("\n  ")
 }
 
 fn refused(faults: &[String]) -> Fail {
@@ -81,7 +96,7 @@ mod tests {
         let fail = of(&plan(), "x.jsonl", text.as_bytes()).expect_err("faults");
         assert_eq!(fail.code, "SM1017");
         assert!(
-            fail.message.contains("x.jsonl:3:") && fail.message.contains("x.jsonl:4:"),
+            fail.message.contains("x.jsonl:3:11: ") && fail.message.contains("x.jsonl:4:1: "),
             "{}",
             fail.message
         );

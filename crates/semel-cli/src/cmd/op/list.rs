@@ -121,7 +121,9 @@ async fn rows(store: &dyn Store, found: Vec<OperationRow>) -> Result<Vec<Row>, F
 }
 
 fn print(rows: &[Row], written_off: u32, now: Now, list: &List, ui: Ui) {
-    ui.show(&serde_json::json!({"v": 1, "operations": rows}), || text(rows, now.at));
+    ui.show(&serde_json::json!({"v": 1, "operations": rows}), || {
+        if rows.is_empty() { "no such operation".to_owned() } else { text(rows, now.at) }
+    });
     if ui.json {
         return;
     }

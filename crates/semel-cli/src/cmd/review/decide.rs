@@ -2,12 +2,7 @@
 //!
 //! Invariant: what recovery does next is said before the command returns.
 
-use crate::cmd::{
-    find, op,
-    run::{duration, parse},
-    task,
-    why::load,
-};
+use crate::cmd::{find, inputs, op, run::duration, task, why::load};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
@@ -56,7 +51,8 @@ async fn explained(config: &Config, id: &TaskId, review: &ReviewId, fail: Fail) 
 fn decision(args: &Decide, now: Millis) -> Result<Decision, Fail> {
     if args.happened {
         let reference = args.reference.clone().unwrap_or_default();
-        let result = args.result.as_deref().map(parse).transpose()?.unwrap_or(Json::Null);
+        let result = args.result.as_deref().map(|text| inputs::parse("--result", text));
+        let result = result.transpose()?.unwrap_or(Json::Null);
         return Ok(Decision::ItHappened { reference, result });
     }
     if let Some(wait) = &args.wait {

@@ -43,7 +43,9 @@ pub(super) async fn run(config: &Config, filter: &TaskFilter, list: &List, ui: U
     let store = wire::read(config).await?;
     let rows = store.tasks(filter, Page { skip: 0, limit: list.limit }).await?;
     let now = store.now().at;
-    ui.show(&serde_json::json!({"v": 1, "tasks": rows}), || rows_text(&rows, now));
+    ui.show(&serde_json::json!({"v": 1, "tasks": rows}), || {
+        if rows.is_empty() { "no such task".to_owned() } else { rows_text(&rows, now) }
+    });
     if !ui.json && full(rows.len(), list) {
         ui.say(&format!("the {} newest; --limit shows more", rows.len()));
     }

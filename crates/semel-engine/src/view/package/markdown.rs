@@ -44,9 +44,14 @@ impl Package {
         );
         let step =
             review.step.as_ref().map_or_else(|| "the whole task".to_owned(), |s| format!("step `{s}`"));
-        push(page, &format!("Open since {}, about {step}.", when(review.opened_at, now)));
-        if let Some(by) = &review.decided_by {
-            push(page, &format!("Decided by {by}."));
+        push(
+            page,
+            &format!("Open since {}, about {step}, because {}.", when(review.opened_at, now), review.because),
+        );
+        if let (Some(by), Some(at), Some(answer)) =
+            (&review.decided_by, review.decided_at, &review.decided_as)
+        {
+            push(page, &format!("Decided by {by} at {}: {answer}.", utc(at)));
         }
         let Some(rail) = &self.rail else { return };
         push(page, &format!("\n## What is proven\n\n`{rail}` (● proven, ✕ proven not, ▨ open)\n"));
@@ -92,7 +97,8 @@ impl Package {
             format!("pins: {}", if pins.is_empty() { "none" } else { &pins }),
             format!("steps: {}", steps.collect::<Vec<_>>().join(", ")),
         ];
-        section(page, "Last checkpoint", lines);
+        let held = at.held.iter().map(|line| format!("the task is {line}"));
+        section(page, "Last checkpoint", lines.into_iter().chain(held).collect());
     }
 }
 

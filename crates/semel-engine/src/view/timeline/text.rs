@@ -168,7 +168,7 @@ pub(crate) fn source_words(source: &Source) -> String {
     }
 }
 
-fn decision_words(decision: &Decision) -> String {
+pub(crate) fn decision_words(decision: &Decision) -> String {
     match decision {
         Decision::ItHappened { reference, .. } => format!("it happened, {reference}"),
         Decision::ItDidNot => "it did not".to_owned(),

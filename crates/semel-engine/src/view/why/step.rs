@@ -8,6 +8,7 @@ use crate::view::{
 };
 use semel_kernel::{
     event::Proof,
+    id::TaskId,
     step::{Step, StepState},
     task::Task,
     time::Now,
@@ -18,18 +19,42 @@ pub(super) fn clause(task: &Task, step: &Step, now: Now) -> Clause {
         return operation::clause(task, op, now);
     }
     let state = step.state.word();
+    let attached = step.attached.as_ref().map(|(to, _)| command::why(to));
     if step.is_settled() {
+        let state = if step.written_off { "UNKNOWN (written off)" } else { state };
         let code = (!step.code.is_empty()).then(|| command::explain(&step.code));
-        return Clause::new(state, ended(step, now), "Nothing more happens to it").with(code);
+        return Clause::new(state, ended(step, now), "Nothing more happens to it").with(attached).with(code);
     }
     let next = format!("Semel {}", outlook::of_step(task, task, &step.name, now).text);
     let clause = Clause::new(state, waits(task, step, now), next);
-    let attached = step.attached.as_ref().map(|(to, _)| command::why(to));
     clause.with(attached).with([command::task("tail", &task.id)])
+}
+
+/// A step that was settled by the operation in another task.
+fn ended_elsewhere(step: &Step, to: &TaskId, now: Now) -> String {
+    let when_recorded = recorded(step.changed_at, now);
+    if step.written_off {
+        return format!("the tenant-scoped operation in task {to} was written off, {when_recorded}");
+    }
+    match &step.proof {
+        Some(Proof::Replay { of, at }) => format!(
+            "it got the answer of {of} in task {to}, which was settled at {}, and nothing was sent for it here",
+            when(*at, now)
+        ),
+        _ if step.state == StepState::Failed => format!(
+            "the tenant-scoped operation in task {to} is known not to have happened ({}: {}), {when_recorded}",
+            step.code,
+            clean(&step.cause)
+        ),
+        _ => format!("it is settled through task {to}, {when_recorded}"),
+    }
 }
 
 /// A step that was settled without an operation of its own.
 fn ended(step: &Step, now: Now) -> String {
+    if let Some((to, _)) = &step.attached {
+        return ended_elsewhere(step, to, now);
+    }
     let when_recorded = recorded(step.changed_at, now);
     match step.state {
         StepState::Committed => match &step.proof {
