@@ -109,7 +109,7 @@ impl Sim {
         }
         match verb {
             Verb::Create(creation) => self.create(life, hand, *creation),
-            Verb::Commit(turn) => self.commit(life, hand, *turn),
+            Verb::Commit(turn) => self.commit(life, hand, &turn),
             Verb::Reload => self.reload(life, hand),
             Verb::Release { generation, version, due } => {
                 let Some(task) = self.task_of(life, hand) else { return };
@@ -165,7 +165,7 @@ impl Sim {
         self.reply(life, hand, Completion::Created(result));
     }
 
-    fn commit(&mut self, life: u64, hand: u64, turn: Turn) {
+    fn commit(&mut self, life: u64, hand: u64, turn: &Turn) {
         if self.dies_at(life, "turn.before_commit") {
             return;
         }
@@ -179,7 +179,7 @@ impl Sim {
         }
         if lost {
             self.cover.mark("fault: commit answer lost");
-            result = self.read_back(&turn).map_or(result, Ok);
+            result = self.read_back(turn).map_or(result, Ok);
         }
         self.reply(life, hand, Completion::Committed(result));
     }
