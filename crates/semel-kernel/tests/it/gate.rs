@@ -241,18 +241,22 @@ fn two_natural_operations_of_a_copy_go_one_after_the_other() {
 /// Two versions of one intent, both in doubt: the earlier is settled first, and the other is a person's then.
 #[test]
 fn two_versions_in_doubt_are_not_both_sent_again() {
-    let mut story = Story::new(plan(vec![pay("a", &[]), pay("b", &[])], terms(Effect::Keyed)));
-    story.claim(1);
-    for (at, version) in [("a", "1"), ("b", "2")] {
-        let operation = operation(&name(at), "x", version, "100");
-        story.resolve(at, Resolution::Act { operation });
+    // Also where only what the input has touched is looked at: the other version is on the same target.
+    for narrow in [false, true] {
+        let mut story = Story::new(plan(vec![pay("a", &[]), pay("b", &[])], terms(Effect::Keyed)));
+        story.narrow = narrow;
+        story.claim(1);
+        for (at, version) in [("a", "1"), ("b", "2")] {
+            let operation = operation(&name(at), "x", version, "100");
+            story.resolve(at, Resolution::Act { operation });
+        }
+        story.tick_at(HOUR).adopt(10).claim(1).tick_at(HOUR + CLOCK);
+        story.expect_begin("a", Why::SameKey).expect_stuck("b");
+        story.begin("a").answer("a", 1, applied()).expect_review(&ReviewCause::Contradiction);
+        story.expect_state("b", StepState::Unknown);
+        assert_eq!(story.started("b"), 0);
+        story.at(3 * HOUR).decide(Decision::ItDidNot).expect_failed("b", "SM1006");
     }
-    story.tick_at(HOUR).adopt(10).claim(1).tick_at(HOUR + CLOCK);
-    story.expect_begin("a", Why::SameKey).expect_stuck("b");
-    story.begin("a").answer("a", 1, applied()).expect_review(&ReviewCause::Contradiction);
-    story.expect_state("b", StepState::Unknown);
-    assert_eq!(story.started("b"), 0);
-    story.at(3 * HOUR).decide(Decision::ItDidNot).expect_failed("b", "SM1006");
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------
