@@ -125,6 +125,7 @@ fn by_hand() -> Vec<Recorded> {
                 op: charge.clone(),
                 asked_at,
                 finding: found,
+                confirm: None,
                 settled: false,
                 shown: Json::Null,
             },

@@ -11,7 +11,7 @@ use semel_kernel::{
     id::TurnId,
     input::Input,
     json::Json,
-    outcome::{Finding, Outcome, Source, UnknownCause},
+    outcome::{Finding, Look, Outcome, Source, UnknownCause},
     review::Decision,
     terms::{Effect, OnUnknown, Terms},
     time::{Millis, Now},
@@ -78,7 +78,7 @@ fn step(world: World, verb: u8, draw: u8) -> World {
         (2, Some(op)) => {
             let (id, holds) = (op.planned.id, !draw.is_multiple_of(5));
             let finding = finding_of(draw);
-            world.offer(Input::Prechecked { op: id, finding, holds, answered: true, shown: Json::Null })
+            world.offer(Input::Prechecked { op: id, finding, look: Look::answered(holds), shown: Json::Null })
         }
         (3 | 4, Some(op)) if op.request.is_some() => {
             let begin = Input::Begin {
@@ -100,11 +100,11 @@ fn step(world: World, verb: u8, draw: u8) -> World {
         }
         (5 | 6, Some(op)) => {
             let (id, attempt, outcome) = (op.planned.id.clone(), op.last_number(), outcome_of(draw));
-            world.offer(Input::Answered { op: id, attempt, outcome, shown: Json::Null, late_ms: 0 })
+            world.offer(Input::Answered { op: id, attempt, outcome, shown: Json::Null, late_ms: 0, cost: 0 })
         }
         (7 | 8, Some(op)) => {
             let (asked_at, finding) = (world.now().at, finding_of(draw));
-            world.offer(Input::Probed { op: op.planned.id, asked_at, finding, shown: Json::Null })
+            world.offer(Input::Probed { op: op.planned.id, asked_at, finding, confirm: None, shown: Json::Null })
         }
         (9, Some(op)) => {
             let source = if draw.is_multiple_of(3) { Source::LateAnswer } else { Source::Receipt };
