@@ -104,7 +104,13 @@ fn step(world: World, verb: u8, draw: u8) -> World {
         }
         (7 | 8, Some(op)) => {
             let (asked_at, finding) = (world.now().at, finding_of(draw));
-            world.offer(Input::Probed { op: op.planned.id, asked_at, finding, confirm: None, shown: Json::Null })
+            world.offer(Input::Probed {
+                op: op.planned.id,
+                asked_at,
+                finding,
+                confirm: None,
+                shown: Json::Null,
+            })
         }
         (9, Some(op)) => {
             let source = if draw.is_multiple_of(3) { Source::LateAnswer } else { Source::Receipt };

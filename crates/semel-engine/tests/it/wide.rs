@@ -114,7 +114,8 @@ async fn run(plan: &str, inputs: Stored, commits: Commits) -> BTreeMap<Operation
     let mut bench = Bench { store, clock: 0, sent: BTreeMap::new() };
     let moment = bench.moment();
     let (mut machine, io) =
-        Machine::create(submission, (Arc::new(plan), BTreeMap::new()), session, Hash::of(b"digest"), &moment).unwrap();
+        Machine::create(submission, (Arc::new(plan), BTreeMap::new()), session, Hash::of(b"digest"), &moment)
+            .unwrap();
     let mut queue = VecDeque::from(io);
     while let Some(io) = queue.pop_front() {
         let Some(done) = bench.carry_out(io).await else { continue };
