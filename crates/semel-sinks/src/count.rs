@@ -37,7 +37,11 @@ pub(crate) fn note(connection: &Connection, request: &Request, now_ms: i64) -> R
 ///
 /// # Errors
 /// `Database` when the rows cannot be read.
-pub(crate) fn answer(connection: &Connection, kind: SinkKind) -> Result<Response, SinkError> {
+pub(crate) fn answer(
+    connection: &Connection,
+    kind: SinkKind,
+    slowest_ms: u64,
+) -> Result<Response, SinkError> {
     let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let body = json!({
         "kind": kind.name(),
@@ -47,8 +51,18 @@ pub(crate) fn answer(connection: &Connection, kind: SinkKind) -> Result<Response
         "by_ref": grouped(connection, "reference")?,
         "requests": number("SELECT count(*) FROM request")?,
         "requests_log": log(connection)?,
+        "slowest_ms": slowest_ms,
     });
     Ok(Response::json(200, &body))
+}
+
+/// The answer to `GET /_effects`.
+///
+/// # Errors
+/// `Database` when the rows cannot be read.
+pub(crate) fn effects(connection: &Connection) -> Result<Response, SinkError> {
+    let effects: i64 = connection.query_row("SELECT count(*) FROM effect", [], |row| row.get(0))?;
+    Ok(Response::json(200, &json!({ "effects": effects })))
 }
 
 /// Deletes every row of every table.

@@ -10,7 +10,8 @@
 //! # What every sink answers besides its own paths
 //!
 //! * `GET /_count`: `effects`, `by_target`, `by_key`, `by_ref` (committed effects), `requests` (all
-//!   physical requests) and `requests_log` (the last ten thousand).
+//!   physical requests), `requests_log` (the last ten thousand) and `slowest_ms` (from a request to its
+//!   effect); `GET /_effects` is the first of them alone, for those who ask often.
 //! * `PUT /_control`: an object adds the rule `{"fault", "times", "match": {"method", "path", "key"},
 //!   "retry_after_s", "commit_after_ms", "handle_state"}`, an array replaces all rules. With `times`
 //!   a rule meets that many requests, without it all; counted rules go first, each in order. Without

@@ -4,7 +4,9 @@
 //! reply exists. It must not know sockets.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -25,6 +27,9 @@ pub(crate) struct Sink {
     db: Db,
     script: Mutex<Script>,
     in_flight: InFlight,
+    /// Milliseconds from the coming of a request to its effect, of the slowest so far: callers who look an effect up rely
+    /// on it, and a machine that is overloaded breaks such a promise.
+    slowest_ms: AtomicU64,
 }
 
 impl Sink {
@@ -34,7 +39,8 @@ impl Sink {
     /// `ForeignFile` or `Database`.
     pub(crate) fn open(kind: SinkKind, path: &Path) -> Result<Self, SinkError> {
         let db = Db::open(path, kind)?;
-        Ok(Self { kind, desk: desk_of(kind), db, script: Mutex::default(), in_flight: InFlight::default() })
+        let (script, in_flight, slowest_ms) = (Mutex::default(), InFlight::default(), AtomicU64::new(0));
+        Ok(Self { kind, desk: desk_of(kind), db, script, in_flight, slowest_ms })
     }
 
     /// Works one request through to its reply; the sink's own troubles become `500`.
@@ -58,12 +64,14 @@ impl Sink {
         let (kind, desk) = (self.kind, self.desk);
         match (request.head.method.as_str(), request.path()) {
             ("GET", "/_count") => {
+                let slowest_ms = self.slowest_ms.load(Ordering::Relaxed);
                 let read = move |tx: &rusqlite::Transaction<'_>| {
                     handles::settle(tx, desk, now_ms())?;
-                    count::answer(tx, kind)
+                    count::answer(tx, kind, slowest_ms)
                 };
                 self.db.call(read).await
             }
+            ("GET", "/_effects") => self.db.call(|tx| count::effects(tx)).await,
             ("PUT", "/_control") => Ok(control::apply(&mut self.script(), &request.body)),
             ("POST", "/_reset") => {
                 *self.script() = Script::default();
@@ -74,14 +82,19 @@ impl Sink {
     }
 
     async fn attend(&self, request: Request) -> Result<Reply, SinkError> {
-        let noted = request.clone();
+        let (noted, came) = (request.clone(), Instant::now());
         self.db.call(move |tx| count::note(tx, &noted, now_ms())).await?;
         let rule = self.script().take(&request);
         if let Some(reply) = rule.before(&request) {
             return Ok(reply);
         }
         let response = match self.ask(&request) {
-            Asked::Effect(effect) => self.bring_about(effect, request.fingerprint(), &rule).await?,
+            Asked::Effect(effect) => {
+                let response = self.bring_about(effect, request.fingerprint(), &rule).await?;
+                let took_ms = u64::try_from(came.elapsed().as_millis()).unwrap_or(u64::MAX);
+                self.slowest_ms.fetch_max(took_ms, Ordering::Relaxed);
+                response
+            }
             Asked::Lookup(filter) => self.look(filter, &rule).await?,
             Asked::Handle(id) => self.look_at_handle(id).await?,
             Asked::Refused(response) => response,

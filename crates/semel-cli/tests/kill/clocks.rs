@@ -66,7 +66,7 @@ fn a_wall_clock_that_jumps_changes_nothing() {
     shift(&batch, 0);
     batch.world.sink.faults(&serde_json::json!([
         {"fault": "reset_after", "times": 3}, {"fault": "reset_before", "times": 3}, {"fault": "none", "times": 20},
-        {"fault": "slow_after:1500", "times": 3}, {"fault": "reset_after", "times": 3}
+        {"fault": "slow_after:3500", "times": 3}, {"fault": "reset_after", "times": 3}
     ]));
     let days = [0, 30, -30, 1, -1, 3_650, -3_650, 0];
     for (life, pair) in days.windows(2).enumerate() {

@@ -45,7 +45,7 @@ fn answers_lost_at_random_double_nothing() {
     let mut chance = Chance::of("lost answers");
     let lines = u64::from(times("SEMEL_LOST", 60, 1_000));
     let mut batch = Batch::new();
-    let ways = ["reset_after", "reset_after", "half_answer", "garbage", "slow_after:1200", "reset_before"];
+    let ways = ["reset_after", "reset_after", "half_answer", "garbage", "slow_after:3500", "reset_before"];
     let rules: Vec<_> = (0..lines)
         .flat_map(|_| {
             let way = ways[chance.below(ways.len() as u64) as usize];

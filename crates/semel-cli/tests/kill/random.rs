@@ -10,11 +10,11 @@ use serde_json::json;
 const LIFE_MS: u64 = 500;
 
 /// Lines that each life is given.
-const LINES: u64 = 14;
+const LINES: u64 = 10;
 
 /// Answers that are lost, late or broken; each is met by one request.
 const FAULTS: [&str; 5] =
-    ["reset_after", "reset_before", "slow_after:1500", "half_answer", "status_500_after"];
+    ["reset_after", "reset_before", "slow_after:3500", "half_answer", "status_500_after"];
 
 /// A worker that is fed by another process; both may be killed.
 fn worker_and_feeder(batch: &mut Batch, chance: &mut Chance) -> bool {

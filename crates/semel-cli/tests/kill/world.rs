@@ -160,7 +160,7 @@ impl Sink {
 
     /// Effects really made.
     pub(crate) fn effects(&self) -> u64 {
-        self.count()["effects"].as_u64().unwrap()
+        self.call("GET", "/_effects", "")["effects"].as_u64().unwrap()
     }
 
     /// Requests that ask for the effect, with key and digest of their body.
