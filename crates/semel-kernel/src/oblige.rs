@@ -191,6 +191,9 @@ pub fn phase(task: &Task) -> Phase {
     if let Some(end) = &task.end {
         return end.phase;
     }
+    if task.set_aside() {
+        return Phase::NeedsReview;
+    }
     let now = Now::steady(task.updated_at);
     let owed = obligations(task, now);
     let busy = |o: &Obligation| {

@@ -216,6 +216,16 @@ impl Task {
             .any(|r| r.step.as_ref().is_none_or(|n| r.cause == ReviewCause::Contradiction && settled(n)))
     }
 
+    /// No worker takes it up until a person answers: it ends its workers, or a version of it is missing. What it owes
+    /// meanwhile is owed by nobody.
+    #[must_use]
+    pub fn set_aside(&self) -> bool {
+        let by_shell = |cause: &ReviewCause| {
+            matches!(cause, ReviewCause::NoProgress { .. } | ReviewCause::VersionMissing { .. })
+        };
+        self.open_reviews().any(|r| r.step.is_none() && by_shell(&r.cause))
+    }
+
     /// Everything that the step needs is settled, and lets it go on; for an item, a slot is free, too.
     #[must_use]
     pub fn is_ready(&self, step: &Step) -> bool {

@@ -288,6 +288,7 @@ impl Sim {
             self.done = true;
             return;
         }
+        self.checks.says_who_is_waited_for(self.now, &self.store);
         self.answer_reviews();
         self.after(20_000, Act::Tend);
     }

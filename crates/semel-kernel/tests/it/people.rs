@@ -436,3 +436,12 @@ fn a_pending_operation_keeps_a_cancelled_task_open() {
     assert!(story.task.end.is_none());
     story.probe("a", found()).expect_phase(Phase::Cancelled);
 }
+
+/// Found by kills in quick succession: nobody probes what nobody may take up, so nobody may be told to wait for it.
+#[test]
+fn a_task_that_is_set_aside_waits_for_a_person_whatever_it_owes() {
+    let mut story = Story::lost(probed(Effect::Queryable));
+    story.expect_act("a", &Act::Probe).expect_phase(Phase::Running);
+    story.give(Input::NeedPerson { cause: ReviewCause::NoProgress { claims: 4 } });
+    story.expect_phase(Phase::NeedsReview);
+}
