@@ -24,7 +24,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc, watch};
 
 /// How an engine works.
 #[derive(Clone, Debug)]
@@ -80,6 +80,8 @@ pub(crate) struct Inner {
     pub(crate) lease: Mutex<Lease>,
     /// One renewal at a time: two that find the lease lost would begin two sessions.
     pub(crate) renewing: tokio::sync::Mutex<()>,
+    /// Held from a claim until its tasks are in hand: who asks for what is due sees a task here or there.
+    claiming: tokio::sync::Mutex<()>,
     bell: Notify,
     progress: broadcast::Sender<Progress>,
     drain: watch::Sender<bool>,
@@ -117,6 +119,7 @@ impl Engine {
             wanted: Mutex::default(),
             lease,
             renewing: tokio::sync::Mutex::default(),
+            claiming: tokio::sync::Mutex::default(),
             bell: Notify::new(),
             progress: broadcast::channel(4_096).0,
             drain: watch::channel(false).0,
@@ -140,20 +143,16 @@ impl Engine {
     async fn schedule(&self) -> Result<(), StoreError> {
         let mut drain = self.inner.drain.subscribe();
         while !*drain.borrow() {
-            let claims = match self.claim().await {
-                Ok(claims) => claims,
+            let taken = match self.take_up().await {
+                Ok(taken) => taken,
                 Err(e) if e.passes() => {
                     tracing::warn!(code = e.code(), "{e}; next: {}", e.next());
                     tokio::time::sleep(AGAIN).await;
-                    Vec::new()
+                    0
                 }
                 Err(e) => return Err(e),
             };
-            let more = claims.len() >= CLAIMS;
-            for (claim, slot) in claims {
-                self.inner.drive(claim, slot);
-            }
-            if !more {
+            if taken < CLAIMS {
                 tokio::select! {
                     () = self.inner.bell.notified() => {}
                     () = self.inner.until_due() => {}
@@ -164,35 +163,41 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes as many due tasks as there are slots, wanted ones first; none without a lease, because a task that is taken
+    /// Claims what is due and takes it in hand; how many tasks that were. None without a lease, because a task that is taken
     /// and may not be begun would be given back at once, and counted as a claim without progress.
-    async fn claim(&self) -> Result<Vec<(Claim, OwnedSemaphorePermit)>, StoreError> {
+    async fn take_up(&self) -> Result<usize, StoreError> {
         let inner = &self.inner;
+        let _claiming = inner.claiming.lock().await;
         if inner.lease_left(inner.store.now().at) == 0 {
             inner.renew().await?;
         }
-        let mut taken = Vec::new();
-        let wanted: Vec<TaskId> = std::mem::take(&mut *locked(&inner.wanted));
-        for task in wanted {
-            let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { break };
+        Ok(self.take_wanted().await? + self.take_due().await?)
+    }
+
+    /// Those that somebody waits for, first. Each is in hand before the next is claimed: an error leaves none behind.
+    async fn take_wanted(&self) -> Result<usize, StoreError> {
+        let inner = &self.inner;
+        let mut taken = 0;
+        while inner.slots.available_permits() > 0 {
+            let Some(task) = locked(&inner.wanted).pop() else { break };
             if let Some(claim) = inner.store.claim_task(&inner.session(), &task).await? {
-                taken.push((claim, slot));
+                inner.drive(claim);
+                taken += 1;
             }
         }
-        let free = inner.slots.available_permits().min(CLAIMS);
+        Ok(taken)
+    }
+
+    /// As many due tasks as there are slots.
+    async fn take_due(&self) -> Result<usize, StoreError> {
+        let inner = &self.inner;
+        let free = u32::try_from(inner.slots.available_permits().min(CLAIMS)).unwrap_or(1);
         if free == 0 {
-            return Ok(taken);
+            return Ok(0);
         }
-        let claims = inner.store.claim(&inner.session(), u32::try_from(free).unwrap_or(1)).await?;
-        for claim in claims {
-            match Arc::clone(&inner.slots).try_acquire_owned() {
-                Ok(slot) => taken.push((claim, slot)),
-                Err(_) => {
-                    let now = Some(inner.store.now().at);
-                    inner.store.release(&claim.task, claim.generation, u64::MAX, now).await?;
-                }
-            }
-        }
+        let claims = inner.store.claim(&inner.session(), free).await?;
+        let taken = claims.len();
+        claims.into_iter().for_each(|claim| inner.drive(claim));
         Ok(taken)
     }
 
@@ -217,6 +222,22 @@ impl Engine {
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.inner.hands.is_empty()
+    }
+
+    /// No task is in hand, and none becomes due within `ms` milliseconds of store time.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot say what is due.
+    pub async fn is_idle_for(&self, ms: i64) -> Result<bool, StoreError> {
+        let inner = &self.inner;
+        // A task in hand is not due, and one that is given back is due again: nothing may be taken up between the looks.
+        let _claiming = inner.claiming.lock().await;
+        if !inner.hands.is_empty() {
+            return Ok(false);
+        }
+        let soon = inner.store.now().at.plus(ms);
+        let due = inner.store.next_due().await?.is_some_and(|at| at <= soon);
+        Ok(!due && inner.hands.is_empty())
     }
 
     /// The store.
@@ -271,10 +292,16 @@ impl Inner {
         self.entropy.bits()
     }
 
-    pub(crate) fn drive(self: &Arc<Self>, claim: Claim, slot: OwnedSemaphorePermit) {
+    /// Works on a claimed task. A submission may have taken the slot meanwhile: then the task is in hand, and waits for one.
+    pub(crate) fn drive(self: &Arc<Self>, claim: Claim) {
         let (hand, nudges) = self.enter(&claim.task);
         let inner = Arc::clone(self);
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
         tokio::spawn(async move {
+            let slot = match slot {
+                Ok(slot) => Some(slot),
+                Err(_) => Arc::clone(&inner.slots).acquire_owned().await.ok(),
+            };
             drive::claimed(&inner, claim, nudges).await;
             drop((hand, slot));
             inner.ring();

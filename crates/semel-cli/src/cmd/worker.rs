@@ -42,14 +42,7 @@ async fn until_idle(engine: &Engine, idle: Option<Duration>) -> Result<(), Fail>
     let idle_ms = i64::try_from(idle.as_millis()).unwrap_or(i64::MAX);
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        // A task in hand is not due, and one that is given back is due again: so the hands are looked at first, and once more
-        // for what was taken meanwhile.
-        if !engine.is_idle() {
-            continue;
-        }
-        let soon = engine.store().now().at.plus(idle_ms);
-        let due = engine.store().next_due().await?.is_some_and(|at| at <= soon);
-        if !due && engine.is_idle() {
+        if engine.is_idle_for(idle_ms).await? {
             return Ok(());
         }
     }

@@ -199,8 +199,9 @@ impl Batch {
         }
     }
 
+    /// Longer than anything here waits: `send_by`, time-out and settle of a queryable step after one another, and a lease.
     fn work_until_idle(&self) {
-        let ran = self.world.run(&["worker", "--until-idle", "5s", "--slots", SLOTS, "--quiet"], None);
+        let ran = self.world.run(&["worker", "--until-idle", "20s", "--slots", SLOTS, "--quiet"], None);
         assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     }
 
