@@ -178,9 +178,13 @@ fn door_of(config: &Config) -> PathBuf {
 
 /// Whether another process owns the store and answers at its door. One that was stopped is silent.
 pub(crate) async fn has_owner(config: &Config) -> bool {
+    owner_says(config).await.is_some()
+}
+
+/// What the owner of the store says of itself, if there is one.
+pub(crate) async fn owner_says(config: &Config) -> Option<Reply> {
     let door = door_of(config);
-    let answer = tokio::time::timeout(SILENCE, door::call(&door, &Command::Ping)).await;
-    answer.is_ok_and(|reply| reply.is_ok())
+    tokio::time::timeout(SILENCE, door::call(&door, &Command::Ping)).await.ok()?.ok()
 }
 
 /// Opens the store as its owner; `None` when another process has it and answers at its door.

@@ -1,6 +1,9 @@
 //! Commands: the verbs of operators and submitters, the same in-process, through the door and without an owner.
 
-use crate::view::{clock::utc, timeline::text::decision_words};
+use crate::{
+    trouble::Trouble,
+    view::{clock::utc, timeline::text::decision_words},
+};
 use semel_kernel::{
     id::{OperationId, ReviewId, TaskId},
     json::Json,
@@ -101,6 +104,9 @@ pub enum Reply {
         pid: u32,
         /// Its session.
         session: String,
+        /// What keeps it from writing now.
+        #[serde(default)]
+        trouble: Option<Trouble>,
     },
     /// The task was created.
     Created {

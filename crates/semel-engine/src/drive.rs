@@ -218,8 +218,13 @@ where
                     "nothing is sent until the store can be written: {e}; next: {}",
                     e.next()
                 );
+                inner.refused(&e);
                 tokio::time::sleep(Duration::from_millis(pause_ms)).await;
                 pause_ms = (pause_ms * 2).min(2_000);
+            }
+            Ok(done) => {
+                inner.written();
+                return Ok(done);
             }
             other => return other,
         }

@@ -10,6 +10,7 @@ use crate::{
     ids,
     lease::{self, Lease},
     machine::{Accounts, Moment},
+    trouble::Trouble,
 };
 use semel_kernel::{
     event::Event,
@@ -78,6 +79,7 @@ pub(crate) struct Inner {
     waiters: Mutex<HashMap<TaskId, HashSet<TaskId>>>,
     wanted: Mutex<Vec<TaskId>>,
     pub(crate) lease: Mutex<Lease>,
+    pub(crate) trouble: Mutex<Option<Trouble>>,
     /// One renewal at a time: two that find the lease lost would begin two sessions.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     /// Held from a claim until its tasks are in hand: who asks for what is due sees a task here or there.
@@ -117,6 +119,7 @@ impl Engine {
             hands: Arc::default(),
             waiters: Mutex::default(),
             wanted: Mutex::default(),
+            trouble: Mutex::default(),
             lease,
             renewing: tokio::sync::Mutex::default(),
             claiming: tokio::sync::Mutex::default(),
@@ -147,6 +150,7 @@ impl Engine {
                 Ok(taken) => taken,
                 Err(e) if e.passes() => {
                     tracing::warn!(code = e.code(), "{e}; next: {}", e.next());
+                    self.inner.refused(&e);
                     tokio::time::sleep(AGAIN).await;
                     0
                 }

@@ -30,6 +30,7 @@ pub(crate) async fn renew(inner: Arc<Inner>) {
     loop {
         tokio::time::sleep(pause).await;
         if let Err(e) = inner.renew().await {
+            inner.refused(&e);
             tracing::warn!(code = e.code(), "the lease could not be renewed: {e}; next: {}", e.next());
         }
     }

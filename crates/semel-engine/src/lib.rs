@@ -19,4 +19,5 @@ mod names;
 mod operate;
 mod share;
 pub mod submit;
+pub mod trouble;
 pub mod view;

@@ -33,7 +33,8 @@ impl Engine {
     async fn carry_out(&self, command: Command) -> Result<Reply, Refused> {
         let (task, input) = match command {
             Command::Ping => {
-                return Ok(Reply::Pong { pid: std::process::id(), session: self.session().to_string() });
+                let (pid, session) = (std::process::id(), self.session().to_string());
+                return Ok(Reply::Pong { pid, session, trouble: self.inner.trouble() });
             }
             Command::Submit { document, inputs, tenant, client_id, new_intent } => {
                 return self.submit_document(&document, &inputs, &tenant, client_id, new_intent).await;

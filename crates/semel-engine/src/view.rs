@@ -3,6 +3,7 @@
 //! * [`rail`]: what is proven of an operation, station by station;
 //! * [`why`]: two sentences about anything: its state with the proof, and what happens next;
 //! * [`dry_run`]: what recovery would do, found by letting the kernel do it on a copy;
+//! * [`standstill`]: a task that is taken up again and again and does not move;
 //! * [`timeline`]: one line for each event, and a text Gantt;
 //! * [`package`]: the file that a review carries;
 //! * [`raw_answer`]: what a target said that the contract does not understand.
@@ -18,6 +19,7 @@ pub mod dry_run;
 pub mod outlook;
 pub mod package;
 pub mod rail;
+pub mod standstill;
 pub mod timeline;
 pub mod why;
 
@@ -26,5 +28,6 @@ pub use answer::{RawAnswer, raw_answer, shown_words};
 pub use dry_run::{DryRun, dry_run};
 pub use package::Package;
 pub use rail::{Mark, Rail};
+pub use standstill::{Standstill, standstill};
 pub use timeline::{Line, gantt, line};
 pub use why::{Why, why_operation, why_review, why_step, why_task};

@@ -79,6 +79,8 @@ pub struct Loaded {
     pub generation: Generation,
     /// Its present owner.
     pub session: Option<SessionId>,
+    /// Claims since its last progress.
+    pub claims: u32,
 }
 
 impl Loaded {

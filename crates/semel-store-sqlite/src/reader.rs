@@ -108,11 +108,11 @@ impl SqliteReader {
 
 fn load(conn: &Connection, id: &TaskId) -> Result<Loaded, StoreError> {
     let owner = task::owner(conn, id).or_store()?;
-    let (generation, session) = owner.ok_or_else(|| StoreError::NoTask(id.clone()))?;
+    let (generation, session, claims) = owner.ok_or_else(|| StoreError::NoTask(id.clone()))?;
     let checkpoint = checkpoint::get(conn, id).or_store()?;
     let from = checkpoint.as_ref().map_or(0, |task| task.version);
     let tail = turn::events(conn, id, from).or_store()?;
-    Ok(Loaded { checkpoint, tail, generation, session })
+    Ok(Loaded { checkpoint, tail, generation, session, claims })
 }
 
 fn history(conn: &Connection, id: &TaskId, after: u64) -> Result<Vec<Recorded>, StoreError> {

@@ -6,15 +6,13 @@
 mod machine;
 
 use crate::{
+    cmd::why::degraded_words,
     config::Config,
     fail::{Exit, Fail},
     ui::{Ui, count, time},
     wire,
 };
-use semel_engine::{
-    command::{Command, Reply},
-    door,
-};
+use semel_engine::command::Reply;
 use semel_kernel::task::Phase;
 use semel_ports::{OperationFilter, Page, ReviewFilter, Store, TaskFilter};
 use serde::Serialize;
@@ -107,8 +105,11 @@ async fn store(config: &Config) -> Vec<Check> {
 /// Who owns it, and that the connection which writes has read its own settings back.
 async fn owner(config: &Config) -> Vec<Check> {
     let durable = "WAL and synchronous=2 (FULL), read back by the connection that writes";
-    if let Ok(Reply::Pong { pid, .. }) = door::call(&door::path_of(&config.store), &Command::Ping).await {
-        let owner = Check::ok("owner", format!("process {pid} owns it and answers at its door"));
+    if let Some(Reply::Pong { pid, trouble, .. }) = wire::owner_says(config).await {
+        let owner = match trouble {
+            Some(trouble) => Check::fail("owner", degraded_words(&trouble), trouble.next),
+            None => Check::ok("owner", format!("process {pid} owns it and answers at its door")),
+        };
         return vec![owner, Check::ok("durability", format!("{durable} before it owned the store"))];
     }
     match wire::open(&config.store) {

@@ -16,7 +16,7 @@ use super::{
     find,
     follow::{self, Watched},
     run::duration,
-    why::{is_worked_on, load},
+    why::{health, load},
 };
 use crate::{
     config::Config,
@@ -59,7 +59,7 @@ async fn wait(config: &Config, id: &str, timeout: Option<&str>, ui: Ui) -> Resul
     let timeout = timeout.map(duration).transpose()?;
     let store = wire::read(config).await?;
     let task = find::task(config, store.as_ref(), id).await?;
-    is_worked_on(config, &load(store.as_ref(), &task).await?, ui).await;
+    health(config, &load(store.as_ref(), &task).await?, ui).await;
     let silent = Ui { quiet: true, ..ui };
     let watched: Watched = follow::polled(store.as_ref(), &task, timeout, silent).await?;
     follow::report(store.as_ref(), watched, ui).await

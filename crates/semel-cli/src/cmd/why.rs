@@ -4,10 +4,16 @@ use super::find::{self, Found};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
-    ui::Ui,
+    ui::{Ui, time},
     wire,
 };
-use semel_engine::view::{RawAnswer, Why, raw_answer, why_operation, why_review, why_step, why_task};
+use semel_engine::{
+    command::Reply,
+    trouble::Trouble,
+    view::{
+        RawAnswer, Standstill, Why, raw_answer, standstill, why_operation, why_review, why_step, why_task,
+    },
+};
 use semel_kernel::{
     id::{OperationId, TaskId},
     oblige,
@@ -23,7 +29,9 @@ pub(crate) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
     let found = find::any(config, store, id).await?;
     let (Found::Task(owner) | Found::Operation(owner, _) | Found::Review(owner, _) | Found::Step(owner, _)) =
         &found;
-    let task = load(store, owner).await?;
+    let loaded = store.load(owner).await?;
+    let row = (loaded.claims, loaded.session.clone());
+    let task = loaded.into_task()?;
     let why = match &found {
         Found::Task(_) => why_task(&task, now),
         Found::Operation(_, op) => {
@@ -34,10 +42,13 @@ pub(crate) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
     };
     let history = store.history(owner, 0).await?;
     let answers: Vec<_> = doubted(&task, &found).filter_map(|op| raw_answer(&history, op)).collect();
-    let worked_on = is_worked_on(config, &task, ui).await;
-    ui.show(&serde_json::json!({"v": 1, "why": why, "answers": answers, "worked_on": worked_on}), || {
-        text(&why, &answers)
+    let standstill = standstill(&task, &history, row, now);
+    let health = health(config, &task, ui).await;
+    let json = serde_json::json!({
+        "v": 1, "why": why, "answers": answers, "no_progress": standstill,
+        "worked_on": health.worked_on, "degraded": health.degraded,
     });
+    ui.show(&json, || text(&why, standstill.as_ref(), &answers));
     Ok(Exit::Done)
 }
 
@@ -54,30 +65,55 @@ fn doubted<'a>(task: &'a Task, found: &'a Found) -> impl Iterator<Item = &'a Ope
 }
 
 /// Sentences, then what the target itself said, then the commands.
-fn text(why: &Why, answers: &[RawAnswer]) -> String {
+fn text(why: &Why, standstill: Option<&Standstill>, answers: &[RawAnswer]) -> String {
     let text = why.to_string();
     let (said, next) = text.split_once("next: ").map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
     let answers = answers.iter().map(|a| format!("{a}\n")).collect::<String>();
     let next = next.map_or_else(String::new, |next| format!("next: {next}"));
-    format!("{said}{answers}{next}").trim_end().to_owned()
+    let standstill = standstill.map_or_else(String::new, |s| format!("{s}\n"));
+    format!("{said}{standstill}{answers}{next}").trim_end().to_owned()
 }
 
 /// What is said where work is left and nobody does it.
 pub(crate) const NOBODY: &str = "nobody works on this store now; next: semel worker";
 
-/// Whether somebody works on the store; where nobody does and the task could go on, people are told.
-pub(crate) async fn is_worked_on(config: &Config, task: &Task, ui: Ui) -> bool {
+/// Whether somebody works on the store, and what keeps them from it.
+pub(crate) struct Health {
+    pub(crate) worked_on: bool,
+    pub(crate) degraded: Option<Trouble>,
+}
+
+/// How it stands with the store's owner; where nobody works and the task could go on, or the store cannot be written,
+/// people are told.
+pub(crate) async fn health(config: &Config, task: &Task, ui: Ui) -> Health {
     let phase = oblige::phase(task);
-    is_worked_on_with(config, !phase.is_end() && phase != Phase::NeedsReview, ui).await
+    health_with(config, !phase.is_end() && phase != Phase::NeedsReview, ui).await
 }
 
 /// The same, where `left` says whether there is work.
-pub(crate) async fn is_worked_on_with(config: &Config, left: bool, ui: Ui) -> bool {
-    let worked_on = wire::has_owner(config).await;
+pub(crate) async fn health_with(config: &Config, left: bool, ui: Ui) -> Health {
+    let says = wire::owner_says(config).await;
+    let worked_on = says.is_some();
+    let degraded = if let Some(Reply::Pong { trouble, .. }) = says { trouble } else { None };
     if left && !worked_on && !ui.json {
         ui.say(NOBODY);
     }
-    worked_on
+    if let Some(trouble) = degraded.as_ref().filter(|_| !ui.json) {
+        ui.say(&degraded_words(trouble));
+    }
+    Health { worked_on, degraded }
+}
+
+/// What is said of an owner that cannot write.
+pub(crate) fn degraded_words(trouble: &Trouble) -> String {
+    format!(
+        "degraded since {}: {}; nothing is sent until the store can be written, and work then goes on by itself \
+         [{}]; next: {}",
+        time::moment(trouble.since),
+        trouble.cause,
+        trouble.code,
+        trouble.next
+    )
 }
 
 /// A task as it is now.

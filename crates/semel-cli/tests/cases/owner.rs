@@ -95,6 +95,14 @@ fn s44_s65_the_poisoned_task_goes_to_review_and_the_queue_moves_on() {
         let life = world.run(&["worker", "--slots", "1", "--until-idle", "0s"], Some("claim.after_commit"));
         assert!(life.killed, "{:?} {}{}", life.code, life.out, life.err);
     }
+    let held = tasks(&world)[0]["id"].as_str().unwrap().to_owned();
+    let why = world.run(&["why", &held], None);
+    assert!(why.out.contains("No progress since") && why.out.contains("3 times"), "{}", why.out);
+    assert!(
+        why.out.contains("step `create` should move next; ses_") && why.out.contains("has it in hand"),
+        "{}",
+        why.out
+    );
     let healthy = (1..=50).map(|n| format!("{{\"incident\":\"good-{n}\"}}\n")).collect::<String>();
     world.write("healthy.jsonl", &healthy);
     let submitted =

@@ -6,7 +6,12 @@ use crate::{
     inside::{Fate, Inside, SHORT, submit, until},
     plans::{BLIND, KEYED, QUERYABLE, chain},
 };
-use semel_engine::{engine::Options, ids};
+use semel_engine::{
+    command::{Command, Reply},
+    engine::{Engine, Options},
+    ids,
+    trouble::Trouble,
+};
 use semel_kernel::{
     decide::Draft,
     event::Event,
@@ -233,12 +238,22 @@ async fn s56_work_goes_on_by_itself_when_the_store_is_back() {
     inside.store.closed.store(true, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(desk.posts(), 0);
+    let trouble = trouble(&working.engine).await.expect("the owner says that it is degraded");
+    assert!(trouble.code == "SM2003" && trouble.since < trouble.last, "{trouble:?}");
     inside.store.closed.store(false, Ordering::SeqCst);
     for task in &tasks {
         inside.until_phase(task, Phase::Completed).await;
     }
     assert_eq!((desk.posts(), keys(&desk).len()), (10, 10));
+    assert_eq!(self::trouble(&working.engine).await, None, "and that it is over");
     working.stop().await;
+}
+
+async fn trouble(engine: &Engine) -> Option<Trouble> {
+    match engine.execute(Command::Ping).await {
+        Reply::Pong { trouble, .. } => trouble,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A step and a timer both outlast the lease; two owners look; nobody takes anything from the other.

@@ -8,6 +8,17 @@ use crate::{
 };
 use std::io::Read as _;
 
+/// Whoever asks how things are is told that nothing is sent, since when, and why.
+fn says_degraded(batch: &Batch, code: &str) {
+    let ps = batch.world.run(&["ps", "--json"], None).json();
+    assert_eq!(ps["degraded"]["code"], code, "{ps}");
+    assert!(ps["degraded"]["since"].is_number() && ps["worked_on"] == true, "{ps}");
+    let people = batch.world.run(&["ps"], None);
+    assert!(people.err.contains("degraded since") && people.err.contains(code), "{}", people.err);
+    let doctor = batch.world.run(&["doctor"], None);
+    assert!(doctor.code == Some(9) && doctor.out.contains("degraded since"), "{}", doctor.out);
+}
+
 /// Counts until nothing moves any more.
 fn stands_still(batch: &Batch) -> u64 {
     let mut last = u64::MAX;
@@ -81,6 +92,40 @@ fn a_disk_that_refuses_writes_sends_nothing_more() {
     let tally = batch.tally();
     tally.say(&format!("read-only at effect {stood}, the worker then: {ended:?}"), 1);
     tally.must_be_clean();
+    batch.world.verify();
+}
+
+/// It stays, says that it is degraded, and goes on by itself.
+#[test]
+fn a_worker_on_a_full_disk_is_degraded_and_goes_on() {
+    let disk = match Disk::memory(32_768) {
+        Ok(disk) => disk,
+        Err(why) => return skip("a worker on a disk that fills up", why),
+    };
+    let mut batch = Batch::on(World::at("tickets", disk.path().join("semel.db")));
+    let mut worker = Worker::ready(&batch.world);
+    let first = batch.feed(10, &["--detach"]);
+    assert_eq!(batch.take(first).code, Some(0));
+    disk.fill_but(2_500);
+    let rest = batch.feed(150, &["--detach"]);
+    until("there is no room left", || disk.free() < 64 << 10);
+    let stood = stands_still(&batch);
+    batch.no_request_without_started();
+    says_degraded(&batch, "SM2002");
+    disk.make_room();
+    batch.take(rest);
+    until("work goes on by itself", || batch.world.sink.effects() > stood);
+    until("and it is no longer degraded", || {
+        batch.world.run(&["ps", "--json"], None).json()["degraded"].is_null()
+    });
+    worker.signal(rustix::process::Signal::TERM);
+    until("it drains", || worker.0.try_wait().unwrap().is_some());
+    batch.again(10, 150);
+    batch.settle();
+    let tally = batch.tally();
+    tally.say(&format!("a worker degraded at effect {stood} of 480, then room again"), 1);
+    tally.must_be_clean();
+    assert_eq!(batch.accepted.len(), 160);
     batch.world.verify();
 }
 

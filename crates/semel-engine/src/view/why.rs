@@ -121,6 +121,9 @@ pub fn why_review(task: &Task, review: &Review, now: Now) -> Why {
     review::why(task, review, now)
 }
 
+/// The step that matters most in an unfinished task.
+pub(crate) use task::lead;
+
 /// What is known of a step, as it stands in a sentence; for forecasts.
 pub(crate) fn known(task: &Task, step: &Step, now: Now) -> String {
     step::clause(task, step, now).known

@@ -7,6 +7,7 @@ mod metrics_walk;
 mod view_dry_run;
 mod view_package;
 mod view_rail;
+mod view_standstill;
 mod view_timeline;
 mod view_why;
 mod view_world;

@@ -95,6 +95,7 @@ pub async fn taking_up_does_not_end_the_count<F: Factory>(factory: &F) {
         let session = bench.session(&format!("w{claims}")).await;
         let [claim] = &bench.claim(&session).await[..] else { panic!("the task is due") };
         assert_eq!(claim.claims, claims);
+        assert_eq!(bench.store.load(&task).await.unwrap().claims, claims);
         let draft = story::take_up(bench.load(&task).await, (&session, claim.generation), bench.store.now());
         let turn = bench.close(draft, Authority::Owner(claim.generation), Due::Park(Some(bench.at())));
         bench.store.commit(turn).await.unwrap();

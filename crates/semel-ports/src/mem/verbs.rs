@@ -97,6 +97,7 @@ impl Store for MemStore {
             tail: kept.history.iter().filter(|r| r.seq > from).cloned().collect(),
             generation: kept.generation,
             session: kept.session.clone(),
+            claims: kept.claims,
         })
     }
 

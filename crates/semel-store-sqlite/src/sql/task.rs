@@ -247,13 +247,16 @@ pub(crate) fn adopt_all(conn: &Connection, epoch: u32) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Generation and owner of a task; `None` when there is no such task.
+/// Generation and owner of a task, and claims since its last progress; `None` when there is no such task.
 pub(crate) fn owner(
     conn: &Connection,
     task: &TaskId,
-) -> rusqlite::Result<Option<(Generation, Option<SessionId>)>> {
-    let query = "SELECT gen_epoch, gen_counter, session FROM task WHERE id = ?1";
-    let read = |r: &Row<'_>| Ok((Generation { epoch: r.get(0)?, counter: uint(r.get(1)?) }, some_id(r, 2)?));
+) -> rusqlite::Result<Option<(Generation, Option<SessionId>, u32)>> {
+    let query = "SELECT gen_epoch, gen_counter, session, claims FROM task WHERE id = ?1";
+    let read = |r: &Row<'_>| {
+        let generation = Generation { epoch: r.get(0)?, counter: uint(r.get(1)?) };
+        Ok((generation, some_id(r, 2)?, r.get(3)?))
+    };
     conn.query_row(query, [task.as_str()], read).optional()
 }
 

@@ -3,7 +3,7 @@
 use crate::cmd::{
     find,
     task::{key_left, left},
-    why::{gone, is_worked_on, load},
+    why::{gone, health, load},
 };
 use crate::{
     config::Config,
@@ -37,7 +37,7 @@ pub(super) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
     let op = task.operations.get(&op).ok_or_else(|| gone(id))?;
     let now = store.now();
     let answer = raw_answer(&store.history(&task.id, 0).await?, &op.planned.id);
-    is_worked_on(config, &task, ui).await;
+    health(config, &task, ui).await;
     ui.show(&json(&task, op, answer.as_ref(), now), || text(&task, op, answer.as_ref(), now));
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! Tables of tasks: all of them, newest first, and those that are not finished, unknown ones first.
 
-use crate::cmd::{follow::phase_text, why::is_worked_on_with};
+use crate::cmd::{follow::phase_text, why::health_with};
 use crate::{
     config::Config,
     fail::{Exit, Fail},
@@ -78,9 +78,9 @@ pub(crate) async fn ps(config: &Config, tenant: Option<&str>, list: &List, ui: U
     let counts = Counts::of(&rows, complete);
     rows.truncate(usize::try_from(list.limit).unwrap_or(usize::MAX));
     let now = store.now().at;
-    let worked_on = is_worked_on_with(config, counts.moving > 0, ui).await;
+    let health = health_with(config, counts.moving > 0, ui).await;
     let json = serde_json::json!({
-        "v": 1, "tasks": rows, "worked_on": worked_on,
+        "v": 1, "tasks": rows, "worked_on": health.worked_on, "degraded": health.degraded,
         "counts": {"open": counts.open, "unknown": counts.unknown, "review": counts.review, "complete": counts.complete},
     });
     ui.show(&json, || if counts.open == 0 { "no task is open".to_owned() } else { rows_text(&rows, now) });

@@ -3,7 +3,7 @@
 use crate::cmd::{
     find,
     follow::{self, Shared, phase_text},
-    why::{is_worked_on, load},
+    why::{Health, health},
 };
 use crate::{
     config::Config,
@@ -15,7 +15,7 @@ use crate::{
     },
     wire,
 };
-use semel_engine::view::{Rail, why_task};
+use semel_engine::view::{Rail, Standstill, standstill, why_task};
 use semel_kernel::{
     oblige,
     operation::Operation,
@@ -35,10 +35,15 @@ pub(super) async fn run(config: &Config, id: &str, ui: Ui) -> Result<Exit, Fail>
     let store = wire::read(config).await?;
     let store = store.as_ref();
     let id = find::task(config, store, id).await?;
-    let task = load(store, &id).await?;
+    let loaded = store.load(&id).await?;
+    let row = (loaded.claims, loaded.session.clone());
+    let task = loaded.into_task()?;
     let (now, shared) = (store.now(), follow::shared(store, &task).await?);
-    let worked_on = is_worked_on(config, &task, ui).await;
-    ui.show(&json(&task, &shared, worked_on, now), || text(&task, &shared, now));
+    let history = store.history(&id, 0).await?;
+    let standstill = standstill(&task, &history, row, now);
+    let health = health(config, &task, ui).await;
+    let json = json(&task, &shared, (&health, standstill.as_ref()), now);
+    ui.show(&json, || text(&task, &shared, standstill.as_ref(), now));
     Ok(Exit::Done)
 }
 
@@ -51,7 +56,12 @@ struct OperationJson {
     key_left_ms: Option<i64>,
 }
 
-fn json(task: &Task, shared: &Shared, worked_on: bool, now: Now) -> serde_json::Value {
+fn json(
+    task: &Task,
+    shared: &Shared,
+    (health, standstill): (&Health, Option<&Standstill>),
+    now: Now,
+) -> serde_json::Value {
     let rows = projection::of(task, 0);
     let operations = rows.operations.into_iter().filter_map(|row| {
         let op = task.operations.get(&row.id)?;
@@ -66,7 +76,9 @@ fn json(task: &Task, shared: &Shared, worked_on: bool, now: Now) -> serde_json::
         "inputs": task.inputs,
         "generation": task.generation,
         "session": task.session,
-        "worked_on": worked_on,
+        "worked_on": health.worked_on,
+        "degraded": health.degraded,
+        "no_progress": standstill,
         "steps": steps,
         "operations": operations,
         "reviews": rows.reviews,
@@ -76,7 +88,7 @@ fn json(task: &Task, shared: &Shared, worked_on: bool, now: Now) -> serde_json::
     })
 }
 
-fn text(task: &Task, shared: &Shared, now: Now) -> String {
+fn text(task: &Task, shared: &Shared, standstill: Option<&Standstill>, now: Now) -> String {
     let mut parts = vec![header(task, now), follow::steps_table(task, shared, now.at)];
     if !task.operations.is_empty() {
         parts.push(operations(task, now));
@@ -87,6 +99,7 @@ fn text(task: &Task, shared: &Shared, now: Now) -> String {
     if !task.plan.pins.is_empty() {
         parts.push(table(["PIN", "VERSION"], task.plan.pins.iter().map(|(n, v)| [n.clone(), v.clone()])));
     }
+    parts.extend(standstill.map(ToString::to_string));
     let mut why = why_task(task, now);
     // A page does not send its reader to itself.
     why.next.retain(|next| !next.starts_with("semel task show "));

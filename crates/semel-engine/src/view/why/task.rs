@@ -189,7 +189,7 @@ fn forecast(task: &Task) -> Option<String> {
 
 /// The step that matters most: one that a person is asked about when only a person can go on, else the one that is
 /// most under way.
-fn lead(task: &Task, phase: Phase) -> Option<&Step> {
+pub(crate) fn lead(task: &Task, phase: Phase) -> Option<&Step> {
     let open = task.steps_in_order().filter(|s| !s.is_settled());
     open.min_by_key(|s| (s.review.is_some() != (phase == Phase::NeedsReview), rank(task, s)))
 }
