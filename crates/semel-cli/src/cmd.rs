@@ -66,7 +66,9 @@ async fn dispatch(args: Args, ui: Ui) -> Result<Exit, Fail> {
         Command::Explain { code } => explain::run(code.as_deref(), ui),
         Command::Doctor => doctor::run(&config, ui).await,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "semel", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "semel", &mut script);
+            ui.data(String::from_utf8_lossy(&script).trim_end());
             Ok(Exit::Done)
         }
         Command::Sink(args) => sink::run(&args, ui).await,

@@ -130,7 +130,7 @@ fn settings(
         fixed(
             "claims",
             limit::CLAIMS_WITHOUT_PROGRESS.to_string(),
-            "take-ups without progress, then a person is asked",
+            "take-ups without progress; at the next one a person is asked",
         ),
         fixed("checkpoint", limit::CHECKPOINT_TURNS.to_string(), "turns between two checkpoints"),
         fixed("plan steps", limit::PLAN_STEPS.to_string(), "at most, in one plan"),

@@ -16,6 +16,10 @@ pub struct Catalog {
     plans: Mutex<HashMap<Hash, Arc<PlanDoc>>>,
 }
 
+/// Plans that are kept compiled; with more, all are let go, and read back when they are needed. Each shared operation has
+/// a plan of its own.
+const MOST_PLANS: usize = 1_024;
+
 /// A pinned document cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
@@ -30,7 +34,11 @@ pub enum CatalogError {
 impl Catalog {
     /// Keeps a plan that is at hand.
     pub fn keep(&self, plan: &Arc<PlanDoc>) {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(plan.kernel.hash, Arc::clone(plan));
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if plans.len() >= MOST_PLANS {
+            plans.clear();
+        }
+        plans.insert(plan.kernel.hash, Arc::clone(plan));
     }
 
     /// Whether a plan is at hand, so that its document is in the store.

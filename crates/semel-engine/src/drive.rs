@@ -7,8 +7,14 @@ use crate::{
     share,
 };
 use semel_kernel::{
-    id::TaskId, input::Input, json::Json, limit, outcome::Stored, review::ReviewCause, task::Task,
-    time::Millis,
+    id::TaskId,
+    input::Input,
+    json::Json,
+    limit,
+    outcome::Stored,
+    review::ReviewCause,
+    task::Task,
+    time::{Generation, Millis},
 };
 use semel_ports::{
     CallPermit, Claim, CommitError, Created, Creation, HttpRequest, Receipt, Report, StoreError, Turn,
@@ -18,9 +24,41 @@ use tokio::{sync::mpsc, task::JoinSet};
 
 /// Works on a claimed task until it ends, waits, or is lost.
 pub(crate) async fn claimed(inner: &Arc<Inner>, claim: Claim, nudges: mpsc::UnboundedReceiver<Nudge>) {
-    let task = claim.task.clone();
+    let (task, generation) = (claim.task.clone(), claim.generation);
     if let Err(error) = work(inner, claim, nudges).await {
         tracing::error!(task = %task, code = error.code(), "{error}; next: {}", error.next());
+        // Whatever it was: nobody works on the task here any more.
+        give_back(inner, &task, generation, (0, Some(inner.store.now().at))).await;
+    }
+}
+
+/// Gives a task back. A store that is full or busy is asked again, or the task would stay with a living session that does
+/// not work on it.
+async fn give_back(
+    inner: &Inner,
+    task: &TaskId,
+    generation: Generation,
+    (version, due): (u64, Option<Millis>),
+) {
+    let release = || inner.store.release(task, generation, version, due);
+    if let Err(e) = reading(inner, release).await {
+        tracing::warn!(task = %task, code = e.code(), "could not give the task back: {e}");
+    }
+}
+
+/// Asks the store again while it says that it may pass.
+async fn reading<T, F>(inner: &Inner, mut ask: impl FnMut() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    loop {
+        match ask().await {
+            Err(e) if e.passes() && !inner.is_draining() => {
+                inner.refused(&e);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            other => return other,
+        }
     }
 }
 
@@ -29,7 +67,7 @@ async fn work(
     claim: Claim,
     nudges: mpsc::UnboundedReceiver<Nudge>,
 ) -> Result<(), StoreError> {
-    let task = inner.store.load(&claim.task).await?.into_task()?;
+    let task = reading(inner, || inner.store.load(&claim.task)).await?.into_task()?;
     if claim.claims > limit::CLAIMS_WITHOUT_PROGRESS {
         let cause = ReviewCause::NoProgress { claims: claim.claims };
         return give_to_person(inner, &claim, task, cause).await;
@@ -58,7 +96,12 @@ async fn give_to_person(
     let progress = Progress::of(&turn);
     match patient(inner, || inner.store.commit(turn.clone())).await {
         Ok(_) => inner.tell(progress),
-        Err(error) => tracing::warn!(task = %claim.task, "no review was opened: {error}"),
+        // The task has moved on meanwhile: whoever takes it up next looks again.
+        Err(error) => {
+            tracing::warn!(task = %claim.task, "no review was opened: {error}");
+            let now = Some(inner.store.now().at);
+            give_back(inner, &claim.task, claim.generation, (0, now)).await;
+        }
     }
     Ok(())
 }
@@ -171,14 +214,15 @@ fn begin(
                 Completion::Shared { step, result }
             })),
             Io::Watch { step, task: other } => drop(running.spawn(async move {
-                inner.wait_for(task, other.clone());
+                inner.wait_for(task.clone(), other.clone());
                 let settlement = share::settlement(&inner, &other).await;
+                if settlement.is_some() {
+                    inner.wait_no_more(&task, &other);
+                }
                 Completion::Watched { step, settlement }
             })),
             Io::Release { generation, version, due } => drop(running.spawn(async move {
-                if let Err(e) = inner.store.release(&task, generation, version, due).await {
-                    tracing::warn!(task = %task, code = e.code(), "could not give the task back: {e}");
-                }
+                give_back(&inner, &task, generation, (version, due)).await;
                 Completion::Nudged
             })),
             Io::File(facts) => drop(running.spawn(async move {
@@ -280,7 +324,9 @@ async fn reload(inner: Arc<Inner>, task: TaskId) -> Completion {
     loop {
         match inner.store.load(&task).await.and_then(semel_ports::Loaded::into_task) {
             Ok(task) => return Completion::Loaded(Box::new(task)),
-            Err(e) if e.passes() => tokio::time::sleep(Duration::from_millis(100)).await,
+            Err(e) if e.passes() && !inner.is_draining() => {
+                tokio::time::sleep(Duration::from_millis(100)).await
+            }
             Err(e) => {
                 let error = CommitError::Store(e);
                 return Completion::Committed(Err(error));

@@ -345,6 +345,17 @@ impl Inner {
         locked(&self.waiters).entry(task).or_default().insert(waiter);
     }
 
+    /// It is known how the other task came out; nobody has to wake the waiter.
+    pub(crate) fn wait_no_more(&self, waiter: &TaskId, task: &TaskId) {
+        let mut waiters = locked(&self.waiters);
+        if let Some(others) = waiters.get_mut(task) {
+            others.remove(waiter);
+            if others.is_empty() {
+                waiters.remove(task);
+            }
+        }
+    }
+
     /// A turn is durable: tell those who watch, and wake those who wait for the task's end.
     pub(crate) fn tell(&self, progress: Progress) {
         if progress.phase.is_end() {
@@ -356,7 +367,9 @@ impl Inner {
     }
 
     async fn until_due(&self) {
-        let due = self.store.next_due().await.ok().flatten();
+        // With every slot taken what is due cannot be begun: whoever frees one rings.
+        let free = self.slots.available_permits() > 0;
+        let due = if free { self.store.next_due().await.ok().flatten() } else { None };
         let now = self.store.now().at;
         let pause = due.map_or(IDLE_MS, |at| at.since(now).clamp(1, IDLE_MS));
         tokio::time::sleep(Duration::from_millis(u64::try_from(pause).unwrap_or(1))).await;

@@ -239,9 +239,13 @@ impl Machine {
                 self.keep_facts(facts);
                 vec![Io::Reload]
             }
+            // What was to be recorded is lost here. The task is given back, so that the next owner reconciles it.
             Err(CommitError::Store(error)) => {
                 tracing::error!(code = error.code(), "{error}; next: {}", error.next());
-                self.stop()
+                let release =
+                    Io::Release { generation: self.generation, version: 0, due: Some(moment.now.at) };
+                self.state = State::Stopped;
+                vec![release, Io::Stop]
             }
         }
     }
@@ -370,6 +374,11 @@ impl Machine {
             None => {}
         }
     }
+}
+
+/// Moves what is large in a fact into artifacts.
+pub(crate) fn shrink(input: &mut Input, artifacts: &mut Vec<Artifact>) {
+    facts::shrink(input, artifacts);
 }
 
 /// Inputs above the inline limit become an artifact.

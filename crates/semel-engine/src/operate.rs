@@ -114,7 +114,9 @@ impl Inner {
 
     /// One turn by somebody who is not the owner. Decided again whenever the task has moved on meanwhile, so nothing
     /// is decided from an old picture.
-    pub(crate) async fn amend(&self, id: &TaskId, input: Input) -> Result<Task, Refused> {
+    pub(crate) async fn amend(&self, id: &TaskId, mut input: Input) -> Result<Task, Refused> {
+        let mut artifacts = Vec::new();
+        crate::machine::shrink(&mut input, &mut artifacts);
         loop {
             let now = self.store.now();
             let mut draft = Draft::on(self.task(id).await?);
@@ -122,7 +124,8 @@ impl Inner {
             if draft.is_empty() {
                 return Ok(draft.finish().0);
             }
-            let (turn, after) = Turn::close(draft, self.turn_id()?, Authority::Anyone, now.at, Due::Wake);
+            let (mut turn, after) = Turn::close(draft, self.turn_id()?, Authority::Anyone, now.at, Due::Wake);
+            turn.artifacts.clone_from(&artifacts);
             let progress = Progress::of(&turn);
             match self.store.commit(turn).await {
                 Ok(_) => {

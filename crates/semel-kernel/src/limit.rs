@@ -40,6 +40,10 @@ pub const PROBE_FOR_MS: i64 = 15 * 60_000;
 pub const PRECHECK_FRESH_MS: i64 = 60_000;
 /// Milliseconds after a turn within which an owner makes progress, or loses the task.
 pub const PROGRESS_MS: i64 = 300_000;
+/// First pause, in milliseconds, before a waiter re-reads another task.
+pub const WATCH_MS: i64 = 2_000;
+/// Longest such pause.
+pub const WATCH_CAP_MS: i64 = 60_000;
 /// Bytes of raw answer kept as evidence.
 pub const SHOWN_BYTES: usize = 2 << 10;
 /// Milliseconds after an adoption during which a new submission may be one that the original has run.

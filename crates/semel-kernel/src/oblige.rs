@@ -142,7 +142,7 @@ pub fn wake_of(task: &Task, owed: &[Obligation], now: Now) -> Option<Millis> {
             | Obligation::Probe(_) => now.at,
             Obligation::WaitUntil(at) => *at,
             Obligation::Answer(id) => answer_deadline(task, id),
-            Obligation::Watch { .. } => now.at.plus(WATCH_MS),
+            Obligation::Watch { .. } => now.at.plus(watch_ms(task, now)),
             Obligation::Person => continue,
         };
         wake = Some(wake.map_or(at, |w: Millis| w.min(at)));
@@ -164,8 +164,18 @@ fn is_behind(task: &Task, now: Now) -> bool {
         })
 }
 
-/// Milliseconds after which a waiter re-reads another task, whether or not it was told.
-const WATCH_MS: i64 = 2_000;
+/// Milliseconds after which a waiter re-reads another task, whether or not it was told: who has waited long is told, or
+/// waits for something slow, and each look costs an event.
+const fn watch_ms(task: &Task, now: Now) -> i64 {
+    let eighth = now.at.since(task.created_at) / 8;
+    if eighth < limit::WATCH_MS {
+        limit::WATCH_MS
+    } else if eighth > limit::WATCH_CAP_MS {
+        limit::WATCH_CAP_MS
+    } else {
+        eighth
+    }
+}
 
 fn answer_deadline(task: &Task, id: &OperationId) -> Millis {
     let op = task.operations.get(id);

@@ -98,9 +98,7 @@ fn judged(contract: &Contract, view: &View<'_>, rules: &mut Rules<'_>) -> Outcom
         None => Some(view.status == 202),
     };
     match pending {
-        Some(true) => {
-            Outcome::Pending { handle: handle(contract, rules), cause: view.cause("the target works on it") }
-        }
+        Some(true) => pending_with(handle(contract, rules), view),
         Some(false) => success(contract, view, rules),
         // Whether it is done or only begun cannot be told; a refusal by status still can.
         None if view.is_2xx() => Outcome::unknown(UnknownCause::NotASuccess),
@@ -152,6 +150,15 @@ fn not_applied(contract: &Contract, view: &View<'_>, passes: bool, cause: Option
     let cause = view.cause(&format!("{}{left_out}", cause.unwrap_or(usual)));
     let retry_after_ms = view.retry_after_ms().filter(|_| retryable).map(|ms| ms.min(limit::RETRY_AFTER_MS));
     Outcome::NotApplied { retryable, sent: true, cause, retry_after_ms, refusal: None }
+}
+
+/// A handle is part of an event, which is small: one that is too large to keep is none, and then it is not known what the
+/// target's promise can be asked by.
+fn pending_with(handle: Json, view: &View<'_>) -> Outcome {
+    if handle.size_bytes() > limit::INLINE_BYTES {
+        return Outcome::unknown(UnknownCause::Garbled);
+    }
+    Outcome::Pending { handle, cause: view.cause("the target works on it") }
 }
 
 /// The target compared the version and set nothing.

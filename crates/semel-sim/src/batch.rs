@@ -46,7 +46,8 @@ pub fn run(seeds: &Seeds, told: &(dyn Fn() + Sync)) -> Batch {
     let parts: Vec<Batch> = thread::scope(|scope| {
         let workers: Vec<_> =
             (0..seeds.jobs.max(1)).map(|_| scope.spawn(|| part(seeds, &next, told))).collect();
-        workers.into_iter().filter_map(|w| w.join().ok()).collect()
+        let ended = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        ended.map(|part| part.unwrap_or_else(|cause| std::panic::resume_unwind(cause))).collect()
     });
     let mut whole = Batch::default();
     for part in parts {

@@ -43,6 +43,8 @@ pub enum Check {
     Chain,
     /// Without faults everything comes to an end.
     Live,
+    /// Nothing panics, and no verb waits in the middle.
+    Sound,
 }
 
 impl Check {
@@ -60,6 +62,7 @@ impl Check {
             Self::Law => "law",
             Self::Chain => "chain",
             Self::Live => "live",
+            Self::Sound => "sound",
         }
     }
 }

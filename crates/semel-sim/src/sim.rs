@@ -5,7 +5,7 @@
 
 use crate::{
     chance::Chance,
-    check::{Checks, Violation},
+    check::{Check, Checks, Violation},
     control::Control,
     cover::Cover,
     life::{Life, Step},
@@ -18,7 +18,7 @@ use crate::{
 };
 use semel_kernel::time::{Millis, Now};
 use semel_ports::mem::MemStore;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, panic, sync::Arc};
 
 /// Store time at the beginning.
 const EPOCH_MS: i64 = 1_700_000_000_000;
@@ -114,6 +114,16 @@ pub struct Verdict {
 /// Runs the knobs to their end; with `log`, the history is written down.
 #[must_use]
 pub fn run(knobs: &Knobs, control: Option<Control>, log: bool) -> Verdict {
+    // A panic is a broken rule of its seed, or the run would vanish from the count.
+    panic::catch_unwind(|| run_to_its_end(knobs, control, log)).unwrap_or_else(|cause| {
+        let said = cause.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
+        let violation = Violation { check: Check::Sound, what: said.to_owned(), at: 0 };
+        Verdict { violation: Some(violation), cover: Cover::default(), acts: 0, log: None }
+    })
+}
+
+fn run_to_its_end(knobs: &Knobs, control: Option<Control>, log: bool) -> Verdict {
     let mut sim = Sim::new(knobs.clone(), control, log);
     sim.prepare();
     while !sim.done && sim.checks.violation.is_none() {

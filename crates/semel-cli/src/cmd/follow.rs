@@ -144,11 +144,12 @@ struct Look {
 
 /// Prints the events after `seen`.
 async fn print_new(store: &dyn Store, task: &TaskId, seen: u64, ui: Ui) -> Result<Look, Fail> {
+    // The task first: what brought it to its end is then among the events.
+    let now = store.load(task).await.and_then(Loaded::into_task)?;
     let events = store.history(task, seen).await?;
     for recorded in &events {
         event::print(recorded, ui);
     }
-    let now = store.load(task).await.and_then(Loaded::into_task)?;
     let version = events.last().map_or(seen, |r| r.seq);
     let stands_still = stands_still(oblige::phase(&now)) || held_by(store, &now).await?.is_some();
     Ok(Look { version, stands_still })

@@ -150,6 +150,26 @@ fn s60_twenty_killed_workers_leave_no_slot_behind() {
     world.verify();
 }
 
+/// An operation of the whole tenant whose target takes long: whoever waits for it looks again and again, and that is no
+/// failure of its own. With a kill in the middle, and without.
+#[test]
+fn a_shared_effect_that_takes_long_needs_no_person() {
+    let shared = KEYED.replace("effect: keyed", "effect: keyed\n    scope: tenant\n    within: 7d");
+    let shared = shared.replace("timeout: 700ms", "timeout: 20s");
+    for kills in [false, true] {
+        let world = world("tickets", &shared);
+        world.sink.faults(&json!([{"fault": "slow_after:12000", "times": 1}]));
+        if kills {
+            assert!(world.run(&["run", "plan.yaml", "--json"], Some("call.after_send")).killed);
+        }
+        let ran = world.run(&["run", "plan.yaml", "--json", "--timeout", "120s"], None);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        assert_eq!(count_of(&world, "ReviewOpened"), 0);
+        assert_eq!(world.sink.effects(), 1);
+        world.verify();
+    }
+}
+
 /// The owner is done with its own run and leaves; whoever reads along goes on in its place.
 #[test]
 fn a_run_whose_owner_leaves_takes_the_store_itself() {

@@ -190,6 +190,7 @@ macro_rules! conformance_tests {
                 stale_generation_changes_nothing
                 second_release_changes_nothing
                 keeps_the_generation_and_the_count
+                waiting_is_no_failure
                 parked_task_is_not_released
                 unknown_task_is_not_released
             ]

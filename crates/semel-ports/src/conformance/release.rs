@@ -78,8 +78,22 @@ pub async fn keeps_the_generation_and_the_count<F: Factory>(factory: &F) {
     for n in 1..=3_u32 {
         let claim = bench.store.claim_task(&session, &task).await.unwrap().unwrap();
         assert_eq!((claim.claims, claim.generation.counter), (n, u64::from(n)));
-        assert!(bench.store.release(&task, claim.generation, u64::MAX, None).await.unwrap());
+        assert!(bench.store.release(&task, claim.generation, u64::MAX, Some(bench.at())).await.unwrap());
         assert_eq!(bench.store.load(&task).await.unwrap().generation, claim.generation);
+    }
+}
+
+/// Whoever finds that there is nothing to do yet, and gives the task back until later, has not failed with it.
+pub async fn waiting_is_no_failure<F: Factory>(factory: &F) {
+    let bench = Bench::of(factory);
+    let task = bench.task(1).await;
+    let session = bench.session("w").await;
+    for n in 0..6_i64 {
+        let claim = bench.store.claim_task(&session, &task).await.unwrap().unwrap();
+        assert_eq!(claim.claims, 1);
+        let due = (n % 2 == 0).then(|| bench.at().plus(1 + n));
+        assert!(bench.store.release(&task, claim.generation, u64::MAX, due).await.unwrap());
+        assert_eq!(bench.store.load(&task).await.unwrap().claims, 0);
     }
 }
 

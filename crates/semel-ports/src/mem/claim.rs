@@ -93,6 +93,9 @@ impl State {
         let holds = kept.generation == generation && kept.session.is_some();
         if holds {
             kept.session = None;
+            if due.is_none_or(|at| at > now) {
+                kept.claims = 0;
+            }
             kept.due = if kept.version() > version { Some(now) } else { due };
         }
         holds

@@ -218,8 +218,8 @@ pub(crate) fn release(
     (version, due, now): (u64, Option<Millis>, Millis),
 ) -> rusqlite::Result<bool> {
     const RELEASE: &str =
-        "UPDATE task SET session = NULL, due_at = CASE WHEN version > ?5 THEN ?6 ELSE ?4 END
-        WHERE id = ?1 AND gen_epoch = ?2 AND gen_counter = ?3 AND session IS NOT NULL";
+        "UPDATE task SET session = NULL, due_at = CASE WHEN version > ?5 THEN ?6 ELSE ?4 END,
+        claims = iif(?4 <= ?6, claims, 0) WHERE id = ?1 AND gen_epoch = ?2 AND gen_counter = ?3 AND session IS NOT NULL";
     let values =
         (task.as_str(), generation.epoch, int(generation.counter), due.map(|at| at.0), int(version), now.0);
     Ok(sql.run(RELEASE, values)? == 1)

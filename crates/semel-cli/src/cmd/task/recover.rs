@@ -103,11 +103,12 @@ async fn until_still(
     let store = owner.engine.store();
     let mut seen = load(store.as_ref(), id).await?.version;
     loop {
+        // The task first: what brought it to a stand is then among the events.
+        let task = load(store.as_ref(), id).await?;
         for recorded in store.history(id, seen).await? {
             seen = recorded.seq;
             follow::print_event(&recorded, ui);
         }
-        let task = load(store.as_ref(), id).await?;
         let early = match standing(&task, store.now(), owner.engine.is_idle()) {
             Some(Standing::Still) => None,
             Some(Standing::Until(at)) => {
