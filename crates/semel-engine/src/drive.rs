@@ -27,8 +27,9 @@ pub(crate) async fn claimed(inner: &Arc<Inner>, claim: Claim, nudges: mpsc::Unbo
     let (task, generation) = (claim.task.clone(), claim.generation);
     if let Err(error) = work(inner, claim, nudges).await {
         tracing::error!(task = %task, code = error.code(), "{error}; next: {}", error.next());
-        // Whatever it was: nobody works on the task here any more.
-        give_back(inner, &task, generation, (0, Some(inner.store.now().at))).await;
+        // Nobody works on it here any more. Not at once again, since a history that cannot be read stays so.
+        let later = inner.store.now().at.plus(limit::PROGRESS_MS);
+        give_back(inner, &task, generation, (u64::MAX, Some(later))).await;
     }
 }
 
@@ -67,15 +68,14 @@ async fn work(
     claim: Claim,
     nudges: mpsc::UnboundedReceiver<Nudge>,
 ) -> Result<(), StoreError> {
-    let task = reading(inner, || inner.store.load(&claim.task)).await?.into_task()?;
+    let task = reading(inner, || inner.task(&claim.task)).await?;
     if claim.claims > limit::CLAIMS_WITHOUT_PROGRESS {
         let cause = ReviewCause::NoProgress { claims: claim.claims };
         return give_to_person(inner, &claim, task, cause).await;
     }
-    let plan = match inner.catalog.plan(inner.store.as_ref(), task.plan.hash).await {
+    let plan = match reading(inner, || inner.plan_of(&task)).await? {
         Ok(plan) => plan,
-        Err(crate::catalog::CatalogError::Store(e)) => return Err(e),
-        Err(crate::catalog::CatalogError::Missing(what)) => {
+        Err(what) => {
             return give_to_person(inner, &claim, task, ReviewCause::VersionMissing { what }).await;
         }
     };
@@ -96,6 +96,7 @@ async fn give_to_person(
     let progress = Progress::of(&turn);
     match patient(inner, || inner.store.commit(turn.clone())).await {
         Ok(_) => inner.tell(progress),
+        Err(CommitError::Store(error)) => return Err(error),
         // The task has moved on meanwhile: whoever takes it up next looks again.
         Err(error) => {
             tracing::warn!(task = %claim.task, "no review was opened: {error}");
@@ -306,32 +307,16 @@ const fn is_lost<T>(result: &Result<T, CommitError>) -> bool {
 /// The receipt of a turn whose answer was lost, if it is durable: then its calls leave after all, and their `send_by`
 /// counts from the first try.
 async fn read_back(inner: &Inner, turn: &Turn) -> Option<Receipt> {
-    loop {
-        match inner.store.read_back(turn).await {
-            Ok(found) => return found,
-            Err(e) if e.passes() && !inner.is_draining() => {
-                tokio::time::sleep(Duration::from_millis(100)).await
-            }
-            Err(e) => {
-                tracing::warn!(task = %turn.task, code = e.code(), "a turn could not be read back: {e}");
-                return None;
-            }
-        }
-    }
+    reading(inner, || inner.store.read_back(turn)).await.unwrap_or_else(|e| {
+        tracing::warn!(task = %turn.task, code = e.code(), "a turn could not be read back: {e}");
+        None
+    })
 }
 
 async fn reload(inner: Arc<Inner>, task: TaskId) -> Completion {
-    loop {
-        match inner.store.load(&task).await.and_then(semel_ports::Loaded::into_task) {
-            Ok(task) => return Completion::Loaded(Box::new(task)),
-            Err(e) if e.passes() && !inner.is_draining() => {
-                tokio::time::sleep(Duration::from_millis(100)).await
-            }
-            Err(e) => {
-                let error = CommitError::Store(e);
-                return Completion::Committed(Err(error));
-            }
-        }
+    match reading(&inner, || inner.task(&task)).await {
+        Ok(task) => Completion::Loaded(Box::new(task)),
+        Err(e) => Completion::Committed(Err(CommitError::Store(e))),
     }
 }
 

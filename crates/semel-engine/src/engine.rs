@@ -4,7 +4,7 @@
 //! what has not left yet, waits for what was sent up to its time-out, and gives everything back.
 
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, CatalogError},
     drive,
     hands::{Hand, Hands, Nudge},
     ids,
@@ -15,7 +15,7 @@ use crate::{
 use semel_kernel::{
     event::Event,
     id::{SessionId, TaskId, ToolName, TurnId},
-    task::Phase,
+    task::{Phase, Task},
     time::Millis,
 };
 use semel_plan::{contract::Contract, plan::PlanDoc};
@@ -184,7 +184,9 @@ impl Engine {
         let mut taken = 0;
         while inner.slots.available_permits() > 0 {
             let Some(task) = locked(&inner.wanted).pop() else { break };
-            if let Some(claim) = inner.store.claim_task(&inner.session(), &task).await? {
+            let claim = inner.store.claim_task(&inner.session(), &task).await;
+            // One that could not be asked for is wanted still.
+            if let Some(claim) = claim.inspect_err(|_| locked(&inner.wanted).push(task))? {
                 inner.drive(claim);
                 taken += 1;
             }
@@ -264,6 +266,15 @@ impl Inner {
     /// This life's session.
     pub(crate) fn session(&self) -> SessionId {
         locked(&self.session).clone()
+    }
+
+    /// The plan that a task pinned, or what is missing of it.
+    pub(crate) async fn plan_of(&self, task: &Task) -> Result<Result<Arc<PlanDoc>, String>, StoreError> {
+        match self.catalog.plan(self.store.as_ref(), task.plan.hash).await {
+            Ok(plan) => Ok(Ok(plan)),
+            Err(CatalogError::Missing(what)) => Ok(Err(what)),
+            Err(CatalogError::Store(error)) => Err(error),
+        }
     }
 
     /// The labels of the accounts that a plan's tools name. A reference is read anew for each take-up of a task.

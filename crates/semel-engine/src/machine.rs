@@ -221,7 +221,12 @@ impl Machine {
 
     fn committed(&mut self, moment: &Moment, result: Result<Receipt, CommitError>) -> Vec<Io> {
         let state = std::mem::replace(&mut self.state, State::Loading);
-        let State::Committing { next, facts, parks, then } = state else { return self.stop() };
+        let State::Committing { next, facts, parks, then } = state else {
+            return match result {
+                Err(CommitError::Store(error)) => self.given_up(moment, &error),
+                _ => self.stop(),
+            };
+        };
         match result {
             Ok(receipt) => self.durable(moment, next, receipt, parks, then),
             Err(CommitError::Conflict { .. }) => {
@@ -239,15 +244,16 @@ impl Machine {
                 self.keep_facts(facts);
                 vec![Io::Reload]
             }
-            // What was to be recorded is lost here. The task is given back, so that the next owner reconciles it.
-            Err(CommitError::Store(error)) => {
-                tracing::error!(code = error.code(), "{error}; next: {}", error.next());
-                let release =
-                    Io::Release { generation: self.generation, version: 0, due: Some(moment.now.at) };
-                self.state = State::Stopped;
-                vec![release, Io::Stop]
-            }
+            Err(CommitError::Store(error)) => self.given_up(moment, &error),
         }
+    }
+
+    /// The task could not be read or written: what was to be recorded is lost here, and the next owner reconciles it.
+    fn given_up(&mut self, moment: &Moment, error: &StoreError) -> Vec<Io> {
+        tracing::error!(code = error.code(), "{error}; next: {}", error.next());
+        self.state = State::Stopped;
+        let due = Some(moment.now.at);
+        vec![Io::Release { generation: self.generation, version: u64::MAX, due }, Io::Stop]
     }
 
     fn keep_facts(&mut self, facts: Vec<Input>) {

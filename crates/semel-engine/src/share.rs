@@ -7,7 +7,6 @@
 //! when the one before is proven not applied, written off, or settled longer than `within` ago.
 
 use crate::{
-    catalog::CatalogError,
     command::Refused,
     engine::{Engine, Inner},
     submit::New,
@@ -208,14 +207,7 @@ async fn create(
 }
 
 async fn plan_of(inner: &Inner, owner: &Task) -> Result<Arc<PlanDoc>, NotHad> {
-    let read = || async {
-        match inner.catalog.plan(inner.store.as_ref(), owner.plan.hash).await {
-            Ok(plan) => Ok(Ok(plan)),
-            Err(CatalogError::Missing(what)) => Ok(Err(limit(what))),
-            Err(CatalogError::Store(error)) => Err(error),
-        }
-    };
-    Ok(patiently(inner, read).await??)
+    Ok(patiently(inner, || inner.plan_of(owner)).await?.map_err(limit)?)
 }
 
 /// The one step of an operation's task, resolved at its creation.

@@ -79,7 +79,7 @@ pub struct Loaded {
     pub generation: Generation,
     /// Its present owner.
     pub session: Option<SessionId>,
-    /// Claims since its last progress.
+    /// Claims since its last progress, or since it was given back until later.
     pub claims: u32,
 }
 
@@ -189,8 +189,8 @@ pub trait Store: Send + Sync {
     async fn claim_task(&self, session: &SessionId, task: &TaskId) -> Result<Option<Claim>, StoreError>;
 
     /// Gives a task back without a turn; `false` when it is owned by somebody else by now. A task that has moved on past
-    /// `version`, the one that its owner has seen, is due at once: what came meanwhile is not slept through. One that is given back until later, or until something
-    /// happens, was not failed with: its count of claims begins anew.
+    /// `version`, the one that its owner has seen, is due at once: what came meanwhile is not slept through. One that is
+    /// given back until later, or until something happens, was not failed with: its count of claims begins anew.
     async fn release(
         &self,
         task: &TaskId,

@@ -99,7 +99,7 @@ pub(crate) async fn health_with(config: &Config, left: bool, ui: Ui) -> Health {
         ui.say(NOBODY);
     }
     if let Some(trouble) = degraded.as_ref().filter(|_| !ui.json) {
-        ui.say(&degraded_words(trouble));
+        ui.say(&format!("{}; next: {}", degraded_words(trouble), trouble.next));
     }
     Health { worked_on, degraded }
 }
@@ -107,12 +107,10 @@ pub(crate) async fn health_with(config: &Config, left: bool, ui: Ui) -> Health {
 /// What is said of an owner that cannot write.
 pub(crate) fn degraded_words(trouble: &Trouble) -> String {
     format!(
-        "degraded since {}: {}; nothing is sent until the store can be written, and work then goes on by itself \
-         [{}]; next: {}",
+        "degraded since {}: {}; nothing is sent until the store can be written, and work then goes on by itself [{}]",
         time::moment(trouble.since),
         trouble.cause,
-        trouble.code,
-        trouble.next
+        trouble.code
     )
 }
 

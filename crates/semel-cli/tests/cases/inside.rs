@@ -59,6 +59,8 @@ pub(crate) struct Faulty {
     pub(crate) blind: AtomicBool,
     /// Commits and creations that were refused.
     pub(crate) refused: AtomicUsize,
+    /// So many releases are refused, as by a busy store.
+    pub(crate) keeps: AtomicUsize,
     /// Renewals that went through.
     pub(crate) renewed: AtomicUsize,
     /// Renewals by this session fail.
@@ -170,6 +172,9 @@ impl Store for Faulty {
         due: Option<Millis>,
     ) -> Result<bool, StoreError> {
         self.open()?;
+        if self.keeps.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok() {
+            return Err(StoreError::Busy("the test lets nobody give anything back".into()));
+        }
         self.inner.release(task, generation, version, due).await
     }
 
@@ -270,6 +275,7 @@ impl Inside {
             closed: AtomicBool::new(false),
             blind: AtomicBool::new(false),
             refused: AtomicUsize::new(0),
+            keeps: AtomicUsize::new(0),
             renewed: AtomicUsize::new(0),
             deaf: Mutex::default(),
         };

@@ -299,8 +299,23 @@ steps:
 /// the first hears late settles it.
 #[tokio::test(flavor = "multi_thread")]
 async fn s08_s52_the_late_answer_of_a_fenced_owner_is_evidence() {
+    late_answer("{\"id\":\"T-1\"}").await;
+}
+
+/// As any other answer, it may be larger than an event.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_answer_that_comes_late_is_evidence_too() {
+    late_answer(&format!("{{\"id\":\"{}\"}}", "x".repeat(400 << 10))).await;
+}
+
+async fn late_answer(body: &str) {
     let inside = Inside::new();
-    let (gate, desk) = gated();
+    let gate = Gate::default();
+    let (held, body) = (gate.clone(), body.to_owned());
+    let desk = Desk::open(move |_| {
+        held.pass();
+        Answer::Json(201, body.clone())
+    });
     let a = inside.work(SHORT).await;
     *inside.store.deaf.lock().unwrap() = Some(a.engine.session());
     let task = submit(&a.engine, &at(BLIND_CHAT, &desk), "a").await;
@@ -317,6 +332,46 @@ async fn s08_s52_the_late_answer_of_a_fenced_owner_is_evidence() {
     assert_eq!(desk.posts(), 1);
     a.stop().await;
     b.stop().await;
+}
+
+/// Whoever has nothing to do gives the task back, also when the store is busy just then; else a living session would keep
+/// it and not work on it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_given_back_to_a_busy_store() {
+    let inside = Inside::new();
+    let (gate, desk) = gated();
+    let working = inside.work(Options::default()).await;
+    let shared = KEYED.replace("effect: keyed", "effect: keyed\n    scope: tenant\n    within: 1h");
+    let shared = at(&shared.replace("timeout: 700ms", "timeout: 20s"), &desk);
+    inside.store.keeps.store(3, Ordering::SeqCst);
+    let task = submit(&working.engine, &shared, "a").await;
+    until("the request is under way", || desk.posts() == 1).await;
+    until("three releases were refused", || inside.store.keeps.load(Ordering::SeqCst) == 0).await;
+    gate.open();
+    inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!(desk.posts(), 1);
+    working.stop().await;
+}
+
+/// A turn that can never be written: its answer is lost to this owner, and the task goes to the next one, which settles it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_refused_for_good_leaves_no_task_behind() {
+    let inside = Inside::new();
+    let desk = Desk::open(|_| created());
+    let first = AtomicBool::new(true);
+    inside.store.rule(move |turn| {
+        let answers = turn.events.iter().any(|e| matches!(e, Event::AttemptAnswered { .. }));
+        if answers && first.swap(false, Ordering::SeqCst) {
+            return Fate::Refused(StoreError::Limit("the test finds it too large".into()));
+        }
+        Fate::Kept
+    });
+    let working = inside.work(Options::default()).await;
+    let task = submit(&working.engine, &at(KEYED, &desk), "a").await;
+    let done = inside.until_phase(&task, Phase::Completed).await;
+    assert_eq!((desk.posts(), keys(&desk).len()), (2, 1), "asked again under the same key");
+    assert!(done.reviews.is_empty(), "{:?}", done.reviews);
+    working.stop().await;
 }
 
 fn first(task: &Task) -> Judgement {

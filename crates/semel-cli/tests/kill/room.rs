@@ -76,7 +76,12 @@ fn a_disk_that_refuses_writes_sends_nothing_more() {
     batch.take(first);
     let mut racing = batch.feed(40, &["--detach"]);
     until("work goes on", || batch.world.sink.effects() > 20);
+    // The owner stands still meanwhile, with no sync under way: ext4 in Linux 6.18 may answer one that it is overtaken in by
+    // `abort` as done although it is not (docs/guarantees.md), and no store can know that.
+    worker.signal(rustix::process::Signal::STOP);
+    pause(200);
     disk.refuse_writes();
+    worker.signal(rustix::process::Signal::CONT);
     pause(300);
     // When the worker has ended, whoever fed it waits in its place for a disk that can be written.
     racing.kill();
@@ -97,7 +102,7 @@ fn a_disk_that_refuses_writes_sends_nothing_more() {
 
 /// It stays, says that it is degraded, and goes on by itself.
 #[test]
-fn a_worker_on_a_full_disk_is_degraded_and_goes_on() {
+fn s57_a_worker_on_a_full_disk_is_degraded_and_goes_on() {
     let disk = match Disk::memory(32_768) {
         Ok(disk) => disk,
         Err(why) => return skip("a worker on a disk that fills up", why),

@@ -2,7 +2,7 @@
 //!
 //! A claim writes no event, and being taken up is no progress: the store counts the claims, the history has the rest.
 
-use super::{clock::when, why};
+use super::{act::count, clock::when, why};
 use semel_kernel::{
     event::{Recorded, is_progress},
     id::{SessionId, StepName},
@@ -59,7 +59,8 @@ impl fmt::Display for Standstill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "No progress since {} (event {})", when(self.since, self.now), self.event)?;
         if self.claims > 0 {
-            write!(f, "; taken up {} times since, and after {} a person is asked", self.claims, self.limit)?;
+            let times = count(usize::try_from(self.claims).unwrap_or(usize::MAX), "time");
+            write!(f, "; taken up {times} since, and after {} a person is asked", self.limit)?;
         }
         if let Some(step) = &self.step {
             write!(f, "; step `{step}` should move next")?;

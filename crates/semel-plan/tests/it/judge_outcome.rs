@@ -168,6 +168,9 @@ fn pending_and_its_handle() {
         "not applied final sent=true [refused (HTTP 401)]",
     );
     check("handle: body.nope", &answer(202, "{}"), "pending null [the target works on it (HTTP 202)]");
+    // A handle is part of an event, which is small.
+    let large = format!("{{\"id\":\"{}\"}}", "x".repeat(9 << 10));
+    check("handle: body.id", &answer(202, &large), "unknown Garbled");
 }
 
 #[test]
